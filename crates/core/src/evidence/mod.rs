@@ -1,0 +1,18 @@
+//! What was measured, in memory: requests, steps, drills, host readings, blocks and runs.
+//!
+//! Times inside a block are nanoseconds from the block's start on one monotonic clock, so a request
+//! and a training step can be compared directly. Wall-clock times stand beside them only for people.
+
+mod block;
+mod fingerprint;
+mod host;
+mod request;
+mod run;
+mod training;
+
+pub use block::{Block, BlockFault, Condition, Phase, PlannedBlock, Remedy};
+pub use fingerprint::{Aspect, Fingerprint};
+pub use host::{CgroupCpu, HostSample, Missing, Pressure, Reading};
+pub use request::{ChunkGaps, ClientHealth, Outcome, RequestRecord, TokenSource};
+pub use run::{EnforcementAudit, Origin, Pilot, Run, TestedLoad};
+pub use training::{CheckpointRecord, ReclaimDrill, ResumeCheck, StepRecord};

@@ -1,0 +1,10 @@
+//! The domain of Cotenant: what a site declares, what was measured, and what may be concluded.
+//!
+//! Nothing in this crate reads a clock, a file, a socket, an environment variable or a global
+//! random number generator, and nothing in it is `Serialize`: the same input and seed give the same
+//! output, and files and wires have their own types elsewhere.
+
+pub mod evidence;
+pub mod site;
+pub mod stats;
+pub mod units;

@@ -1,0 +1,2 @@
+//! The `cotenant` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Everything that looks: load client, workload supervisor, host observation, trace readers, the runner of tests.

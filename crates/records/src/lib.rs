@@ -1,0 +1,1 @@
+//! Text and files to core types and back: the site file with every problem in its place, and evidence on disk.
