@@ -8,3 +8,4 @@ pub mod evidence;
 pub mod site;
 pub mod stats;
 pub mod units;
+pub mod verdict;
