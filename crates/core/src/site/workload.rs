@@ -1,0 +1,266 @@
+//! What every workload has.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Batch, Inference, InferenceObjectives, Render, TokenCounts, Training};
+use crate::units::{Bytes, Share};
+
+/// One workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// Its name, unique in the site.
+    pub name: String,
+    /// What it is, with what is particular to that.
+    pub kind: WorkloadKind,
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// The model that it serves or trains.
+    pub model: Option<Model>,
+    /// The memory that it takes.
+    pub memory: Option<MemoryNeed>,
+    /// The GPUs that it has.
+    pub allocation: Option<Allocation>,
+    /// Higher goes first.
+    pub priority: Option<i64>,
+    /// What it admits.
+    pub limits: Option<Limits>,
+    /// What happens when it runs out of memory.
+    pub on_out_of_memory: Option<OutOfMemoryReaction>,
+    /// Classes of its requests, in the order of the file. Results are shown per class.
+    pub classes: Vec<RequestClass>,
+}
+
+/// What a workload is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WorkloadKind {
+    /// Latency matters.
+    Inference(Box<Inference>),
+    /// Completion of steps matters.
+    Training(Box<Training>),
+    /// Completion of items matters.
+    Batch(Box<Batch>),
+    /// Completion of frames matters.
+    Render(Box<Render>),
+}
+
+impl WorkloadKind {
+    /// The kind's name in the site file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Inference(_) => "inference",
+            Self::Training(_) => "training",
+            Self::Batch(_) => "batch",
+            Self::Render(_) => "render",
+        }
+    }
+}
+
+/// What memory arithmetic needs of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The name by which requests ask for it.
+    pub name: String,
+    /// Parameters.
+    pub parameters: Option<u64>,
+    /// Transformer layers.
+    pub layers: Option<u32>,
+    /// Heads of the key-value cache in one layer.
+    pub kv_heads: Option<u32>,
+    /// Values in one head.
+    pub head_size: Option<u32>,
+    /// The type of its numbers.
+    pub dtype: Option<Dtype>,
+}
+
+/// The type of a model's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dtype {
+    /// 32 bit floating point.
+    Float32,
+    /// 16 bit floating point (IEEE 754 half).
+    Float16,
+    /// 16 bit floating point with 8 exponent bits.
+    Bfloat16,
+    /// 8 bit floating point.
+    Fp8,
+    /// 4 bit floating point, scale factors not counted.
+    Fp4,
+    /// 8 bit integers.
+    Int8,
+    /// 4 bit integers, scale factors not counted.
+    Int4,
+}
+
+impl Dtype {
+    /// Every type.
+    pub const ALL: [Self; 7] = [
+        Self::Float32,
+        Self::Float16,
+        Self::Bfloat16,
+        Self::Fp8,
+        Self::Fp4,
+        Self::Int8,
+        Self::Int4,
+    ];
+
+    /// The name in the site file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Float32 => "float32",
+            Self::Float16 => "float16",
+            Self::Bfloat16 => "bfloat16",
+            Self::Fp8 => "fp8",
+            Self::Fp4 => "fp4",
+            Self::Int8 => "int8",
+            Self::Int4 => "int4",
+        }
+    }
+
+    /// Bits of one number.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::Float32 => 32,
+            Self::Float16 | Self::Bfloat16 => 16,
+            Self::Fp8 | Self::Int8 => 8,
+            Self::Fp4 | Self::Int4 => 4,
+        }
+    }
+}
+
+/// Where the figures of [`MemoryNeed`] come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MemoryOrigin {
+    /// The user says so.
+    Declared,
+    /// The user measured them on the real engine.
+    Measured,
+}
+
+impl MemoryOrigin {
+    /// Every origin.
+    pub const ALL: [Self; 2] = [Self::Declared, Self::Measured];
+
+    /// The name in the site file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Declared => "declared",
+            Self::Measured => "measured",
+        }
+    }
+}
+
+/// The memory that a workload takes: real allocations, not the size of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryNeed {
+    /// Where the figures come from.
+    pub origin: MemoryOrigin,
+    /// Weights, on the GPU.
+    pub weights: Option<Bytes>,
+    /// Key-value cache, on the GPU.
+    pub kv: Option<Bytes>,
+    /// Activations and work buffers, on the GPU.
+    pub workspace: Option<Bytes>,
+    /// Captured graphs, on the GPU.
+    pub graphs: Option<Bytes>,
+    /// What a checkpoint takes for a while on the host.
+    pub checkpoint_transient: Option<Bytes>,
+}
+
+/// GPUs of a workload; a fraction where a GPU is split.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allocation {
+    /// What it has in normal operation.
+    pub normal: Option<f64>,
+    /// The least with which it is of use.
+    pub minimum_useful: Option<f64>,
+}
+
+/// What a workload admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests or jobs at once.
+    pub concurrent: Option<u32>,
+    /// Requests or jobs that may wait.
+    pub queued: Option<u32>,
+}
+
+/// What happens when a workload runs out of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OutOfMemoryReaction {
+    /// New requests are refused.
+    Refuse,
+    /// Running requests are dropped, lowest priority first.
+    Shed,
+    /// The workload restarts.
+    Restart,
+    /// The neighbour is stopped.
+    StopNeighbour,
+}
+
+impl OutOfMemoryReaction {
+    /// Every reaction.
+    pub const ALL: [Self; 4] = [Self::Refuse, Self::Shed, Self::Restart, Self::StopNeighbour];
+
+    /// The name in the site file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Shed => "shed",
+            Self::Restart => "restart",
+            Self::StopNeighbour => "stop_neighbour",
+        }
+    }
+}
+
+/// A class of requests. Results are shown per class, never averaged over classes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestClass {
+    /// The class's name, unique in its workload.
+    pub name: String,
+    /// Its part of all requests.
+    pub share: Option<Share>,
+    /// Tokens of its prompts.
+    pub prompt_tokens: Option<TokenCounts>,
+    /// Tokens of its answers.
+    pub output_tokens: Option<TokenCounts>,
+    /// Its own objectives, beside those of the whole workload.
+    pub objectives: Option<InferenceObjectives>,
+}
+
+/// How a workload is started. Cotenant stops only what it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The program and its arguments; no shell reads them. Never empty.
+    pub argv: Vec<String>,
+    /// Working directory as written, relative to the site file; `None` means the site file's own.
+    pub cwd: Option<String>,
+    /// Variables added to the environment.
+    pub env: BTreeMap<String, String>,
+    /// How readiness is seen.
+    pub ready: Ready,
+}
+
+/// How readiness is seen. An inference engine is ready when an HTTP GET of `path` answers 2xx; a
+/// training job is ready when its first step line appears, and `path` is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Path on the endpoint's host and port.
+    pub path: String,
+    /// The workload has failed to start when it is not ready within this time.
+    pub time_limit: Duration,
+}
+
+impl Ready {
+    /// The path that is asked where the site file names none.
+    pub const PATH_DEFAULT: &'static str = "/health";
+    /// The time that is allowed where the site file names none: large engines compile and capture
+    /// graphs for several minutes.
+    pub const TIME_LIMIT_DEFAULT: Duration = Duration::from_mins(10);
+}
+
+impl Default for Ready {
+    fn default() -> Self {
+        Self { path: Self::PATH_DEFAULT.to_owned(), time_limit: Self::TIME_LIMIT_DEFAULT }
+    }
+}
