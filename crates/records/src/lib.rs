@@ -1,1 +1,3 @@
 //! Text and files to core types and back: the site file with every problem in its place, and evidence on disk.
+
+pub mod evidence;
