@@ -1,1 +1,31 @@
 //! One report value and its three renderings: terminal, HTML and JSON.
+//!
+//! [`build`] computes every number once. The renderers print the texts that it made and place its
+//! points on paper: any number that a reader sees in the page or in the terminal is in the JSON.
+
+mod build;
+mod format;
+mod html;
+mod json;
+mod model;
+mod terminal;
+
+pub use build::{
+    DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass, build,
+};
+pub use html::render_html;
+pub use json::{ReadError, from_json, schema, to_json};
+pub use model::{
+    Axis, AxisScale, Charts, Column, ConditionView, CurveChart, CurveSeries, DrillBar, DrillChart,
+    DrillPart, Fact, FindingView, GateView, Headline, HostBar, HostChart, MissingView, NextStep,
+    ReferenceLine, Report, Segment, SeriesKind, SpreadBox, SpreadChart, State, Story, StoryCell,
+    StoryColumn, StoryRow, Table, Tick, TimelineBlock, TimelineChart, TimelineLane, Value, Word,
+};
+pub use terminal::{TerminalOptions, render_terminal};
+
+/// The `format` field of every report.
+pub const FORMAT: &str = "cotenant-report";
+
+/// The `version` field of the reports that this crate writes. It grows when a field changes its
+/// meaning or goes; a new field leaves it as it is.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,19 @@
+//! From evidence and a verdict to a report. Every number is computed here, once.
+
+mod axes;
+mod charts;
+mod facts;
+mod formulas;
+mod gates;
+mod host;
+mod inputs;
+mod pool;
+mod reclaim;
+mod report;
+mod sample;
+mod story;
+mod tables;
+mod timeline;
+
+pub use inputs::{DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass};
+pub use report::build;

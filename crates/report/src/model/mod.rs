@@ -1,0 +1,16 @@
+//! The report as data.
+
+mod chart;
+mod report;
+mod value;
+
+pub use chart::{
+    Axis, AxisScale, Charts, CurveChart, CurveSeries, DrillBar, DrillChart, DrillPart, HostBar,
+    HostChart, ReferenceLine, Segment, SeriesKind, SpreadBox, SpreadChart, Tick, TimelineBlock,
+    TimelineChart, TimelineLane,
+};
+pub use report::{
+    Column, ConditionView, Fact, FindingView, GateView, Headline, MissingView, NextStep, Report,
+    Story, StoryCell, StoryColumn, StoryRow, Table,
+};
+pub use value::{State, Value, Word};

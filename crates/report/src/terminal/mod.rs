@@ -1,0 +1,5 @@
+//! The report as text.
+
+mod render;
+
+pub use render::{TerminalOptions, render_terminal};
