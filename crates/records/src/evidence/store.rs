@@ -53,6 +53,9 @@ impl Store {
     /// this returns, all three will survive a crash.
     pub fn create_run(&self, plan: &RunPlan) -> Result<RunWriter, EvidenceError> {
         check_plan(&self.root, plan)?;
+        // Nothing is begun beside a ledger that is damaged.
+        let ledger = Ledger::of(&self.root);
+        ledger.read()?;
         fs::create_dir_all(&self.root)
             .map_err(|error| EvidenceError::io(&self.root, "create", error))?;
         let (run, path) = self.create_folder(plan)?;
@@ -62,7 +65,7 @@ impl Store {
         // Last: a folder that was never announced holds no block and is no run, while a run that
         // was announced and has no folder would be a run that vanished.
         let schedule_sha256 = folder.schedule_sha256.clone();
-        Ledger::of(&self.root).append(plan.started, Event::Started { run, schedule_sha256 })?;
+        ledger.append(plan.started, Event::Started { run, schedule_sha256 })?;
         Ok(RunWriter::new(self.root.clone(), folder, lock))
     }
 
