@@ -2,4 +2,6 @@
 
 pub mod clock;
 pub mod host;
+pub mod load;
 pub mod supervisor;
+pub mod trace;
