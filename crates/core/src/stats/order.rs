@@ -84,11 +84,7 @@ pub struct QuantileRanks {
 /// assert_eq!(quantile_interval_ranks(300, 0.99, 0.95)?.upper, None);
 /// # Ok::<(), cotenant_core::stats::Refusal>(())
 /// ```
-pub fn quantile_interval_ranks(
-    n: u64,
-    q: f64,
-    confidence: f64,
-) -> Result<QuantileRanks, Refusal> {
+pub fn quantile_interval_ranks(n: u64, q: f64, confidence: f64) -> Result<QuantileRanks, Refusal> {
     check_open_share("quantile", q)?;
     check_open_share("confidence", confidence)?;
     if n == 0 {

@@ -42,11 +42,7 @@ pub fn clopper_pearson_lower(misses: f64, requests: f64, alpha: f64) -> Result<f
 
 /// Two-sided Wilson score interval (Wilson, JASA 1927) of a share, for display: closer to its
 /// nominal coverage than Clopper–Pearson, but not a guarantee, so no verdict is made from it.
-pub fn wilson_interval(
-    misses: f64,
-    requests: f64,
-    confidence: f64,
-) -> Result<(f64, f64), Refusal> {
+pub fn wilson_interval(misses: f64, requests: f64, confidence: f64) -> Result<(f64, f64), Refusal> {
     check_counts(misses, requests)?;
     check_open_share("confidence", confidence)?;
     let z = normal_quantile(0.5 * (1.0 + confidence));
