@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use cotenant_engine::{EngineError, TrainArgs, train};
+use cotenant_engine::{EngineError, ServeArgs, TrainArgs, serve, train};
 
 #[derive(Parser)]
 #[command(name = "engine")]
@@ -14,12 +14,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Workload {
+    /// Serve the reference model over the OpenAI API
+    Serve(ServeArgs),
     /// Train the reference model
     Train(TrainArgs),
 }
 
 fn main() -> ExitCode {
     let result: Result<(), EngineError> = match Arguments::parse().workload {
+        Workload::Serve(args) => serve(args),
         Workload::Train(args) => train(args).map(|_| ()),
     };
     match result {

@@ -84,7 +84,9 @@ impl ModelConfig {
         let attention = 2 * self.width * self.width + 2 * self.width * self.kv_width();
         let feed_forward = 3 * self.width * self.hidden;
         let norms = 2 * self.width;
-        self.layers * (attention + feed_forward + norms) + 2 * self.vocabulary * self.width + self.width
+        self.layers * (attention + feed_forward + norms)
+            + 2 * self.vocabulary * self.width
+            + self.width
     }
 
     /// Checks that the shape can be built.
@@ -94,10 +96,15 @@ impl ModelConfig {
     pub fn check(&self) -> Result<(), EngineError> {
         let broken = |text: String| Err(EngineError::Arguments(text));
         if self.layers == 0 || self.width == 0 || self.heads == 0 || self.kv_heads == 0 {
-            return broken("--layers, --width, --heads and --kv-heads must be at least 1".to_owned());
+            return broken(
+                "--layers, --width, --heads and --kv-heads must be at least 1".to_owned(),
+            );
         }
         if !self.width.is_multiple_of(self.heads) {
-            return broken(format!("--width {} is not a multiple of --heads {}", self.width, self.heads));
+            return broken(format!(
+                "--width {} is not a multiple of --heads {}",
+                self.width, self.heads
+            ));
         }
         if !self.head_width().is_multiple_of(2) {
             return broken(format!(
@@ -108,7 +115,10 @@ impl ModelConfig {
             ));
         }
         if !self.heads.is_multiple_of(self.kv_heads) {
-            return broken(format!("--heads {} is not a multiple of --kv-heads {}", self.heads, self.kv_heads));
+            return broken(format!(
+                "--heads {} is not a multiple of --kv-heads {}",
+                self.heads, self.kv_heads
+            ));
         }
         Ok(())
     }
@@ -163,7 +173,9 @@ impl ModelArgs {
     /// # Errors
     /// [`EngineError::Arguments`] for a name that is unknown or a device that this build cannot use.
     pub fn open_device(&self) -> Result<Device, EngineError> {
-        let unknown = || EngineError::Arguments(format!("--device {} is not cpu, cuda or cuda:N", self.device));
+        let unknown = || {
+            EngineError::Arguments(format!("--device {} is not cpu, cuda or cuda:N", self.device))
+        };
         if self.device == "cpu" {
             return Ok(Device::Cpu);
         }
@@ -174,8 +186,9 @@ impl ModelArgs {
                 number.parse::<usize>().map_err(|_| unknown())?
             }
         };
-        Device::new_cuda(ordinal)
-            .map_err(|error| EngineError::Arguments(format!("--device {} cannot be used: {error}", self.device)))
+        Device::new_cuda(ordinal).map_err(|error| {
+            EngineError::Arguments(format!("--device {} cannot be used: {error}", self.device))
+        })
     }
 }
 
@@ -194,7 +207,10 @@ mod tests {
             let config = size.config();
             config.check().unwrap();
             let actual = config.parameters() as f64 / 1e6;
-            assert!((actual / millions - 1.0).abs() < 0.06, "{size:?} has {actual} million parameters");
+            assert!(
+                (actual / millions - 1.0).abs() < 0.06,
+                "{size:?} has {actual} million parameters"
+            );
         }
     }
 

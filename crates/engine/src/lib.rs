@@ -7,7 +7,7 @@
 mod config;
 mod error;
 mod model;
-//mod serve;
+mod serve;
 mod threads;
 mod tokenizer;
 mod train;
@@ -15,6 +15,6 @@ mod train;
 pub use config::{ModelArgs, ModelConfig, ModelSize};
 pub use error::EngineError;
 pub use model::{DecoderWeights, InferenceModel, KeyValueCache, Segment, initial_tensors};
-//pub use serve::{ServeArgs, serve};
+pub use serve::{ServeArgs, serve};
 pub use tokenizer::{Role, TokenId, Tokenizer, VOCABULARY_SIZE};
 pub use train::{TrainArgs, TrainExit, train};

@@ -44,17 +44,13 @@ pub(crate) fn bind(threads: NonZeroUsize) -> Result<(), EngineError> {
 fn replace_process(threads: &OsString) -> Result<(), EngineError> {
     use std::os::unix::process::CommandExt as _;
 
-    let program =
-        std::env::current_exe().map_err(EngineError::io("find the running program"))?;
+    let program = std::env::current_exe().map_err(EngineError::io("find the running program"))?;
     let mut arguments = std::env::args_os();
     let mut command = std::process::Command::new(program);
     if let Some(name) = arguments.next() {
         command.arg0(name);
     }
-    command
-        .args(arguments)
-        .env(RAYON_VARIABLE, threads)
-        .env(CANDLE_VARIABLE, threads);
+    command.args(arguments).env(RAYON_VARIABLE, threads).env(CANDLE_VARIABLE, threads);
     if std::env::var_os(SPIN_VARIABLE).is_none() {
         command.env(SPIN_VARIABLE, SPIN_LIMIT);
     }

@@ -45,7 +45,10 @@ impl Tokenizer {
 
     /// The prompt of a conversation: each message between its role's token and the end of message, then the token that
     /// gives the word to the assistant.
-    pub fn encode_chat<'a>(self, messages: impl IntoIterator<Item = (Role, &'a str)>) -> Vec<TokenId> {
+    pub fn encode_chat<'a>(
+        self,
+        messages: impl IntoIterator<Item = (Role, &'a str)>,
+    ) -> Vec<TokenId> {
         let mut tokens = Vec::new();
         for (role, text) in messages {
             tokens.push(match role {
@@ -65,7 +68,8 @@ impl Tokenizer {
     /// Random weights would draw bytes that are no text half of the time, and a client that counts the chunks with text
     /// would then count too few tokens. So only printable ASCII and the line feed are generated, beside the end.
     pub fn is_text(self, token: TokenId) -> bool {
-        u8::try_from(token).is_ok_and(|byte| byte == b'\n' || byte == b' ' || byte.is_ascii_graphic())
+        u8::try_from(token)
+            .is_ok_and(|byte| byte == b'\n' || byte == b' ' || byte.is_ascii_graphic())
     }
 }
 
@@ -97,7 +101,8 @@ mod tests {
 
     #[test]
     fn every_text_token_is_one_whole_character() {
-        let texts: Vec<TokenId> = (0..VOCABULARY_SIZE as TokenId).filter(|&id| Tokenizer.is_text(id)).collect();
+        let texts: Vec<TokenId> =
+            (0..VOCABULARY_SIZE as TokenId).filter(|&id| Tokenizer.is_text(id)).collect();
         assert_eq!(texts.len(), 96);
         assert!(texts.iter().all(|&id| Tokenizer.decode(&[id]).chars().count() == 1));
     }

@@ -24,7 +24,11 @@ pub(crate) fn training_loss(
 }
 
 /// Logits of every position, `[batch · sequence, vocabulary]`.
-pub(super) fn training_logits(config: &ModelConfig, weights: &DecoderWeights, inputs: &Tensor) -> Result<Tensor> {
+pub(super) fn training_logits(
+    config: &ModelConfig,
+    weights: &DecoderWeights,
+    inputs: &Tensor,
+) -> Result<Tensor> {
     let (batch, sequence) = inputs.dims2()?;
     let device = inputs.device();
     let (cosines, sines) = rotary_tables(config, sequence, device)?;
@@ -58,7 +62,10 @@ impl Context<'_> {
         let head_width = self.config.head_width();
         let (batch, sequence) = (self.batch, self.sequence);
         let split = |matrix: &Tensor, heads: usize| -> Result<Tensor> {
-            rows.matmul(&matrix.t()?)?.reshape((batch, sequence, heads, head_width))?.transpose(1, 2)?.contiguous()
+            rows.matmul(&matrix.t()?)?
+                .reshape((batch, sequence, heads, head_width))?
+                .transpose(1, 2)?
+                .contiguous()
         };
         let scale = 1.0 / (head_width as f64).sqrt();
         let query = (rope_slow(&split(&layer.query, heads)?, &self.cosines, &self.sines)? * scale)?;
@@ -68,7 +75,8 @@ impl Context<'_> {
         let grouped = heads / kv_heads * sequence;
         let query = query.reshape((batch, kv_heads, grouped, head_width))?;
         let scores = query.matmul(&key.transpose(2, 3)?)?;
-        let scores = scores.reshape((batch, heads, sequence, sequence))?.broadcast_add(&self.mask)?;
+        let scores =
+            scores.reshape((batch, heads, sequence, sequence))?.broadcast_add(&self.mask)?;
         let shares = softmax(&scores)?.reshape((batch, kv_heads, grouped, sequence))?;
         let mixed = shares.matmul(&value)?.reshape((batch, heads, sequence, head_width))?;
         mixed.transpose(1, 2)?.reshape((batch * sequence, width))?.matmul(&layer.output.t()?)
@@ -96,13 +104,16 @@ mod tests {
         let weights = DecoderWeights::from_tensors(&config, &tensors).unwrap();
         let tokens: Vec<u32> = (0..15).map(|index| (index * 29 + 5) % 256).collect();
         let inputs = Tensor::new(tokens.as_slice(), &Device::Cpu).unwrap().unsqueeze(0).unwrap();
-        let training = training_logits(&config, &weights, &inputs).unwrap().to_vec2::<f32>().unwrap();
+        let training =
+            training_logits(&config, &weights, &inputs).unwrap().to_vec2::<f32>().unwrap();
 
         let model = InferenceModel::new(config, weights, 32, &Device::Cpu).unwrap();
         let mut cache = model.new_cache(15).unwrap();
         for (position, expected) in training.iter().enumerate() {
             let tokens = &tokens[position..=position];
-            let logits = model.forward(&mut [Segment { cache: &mut cache, tokens, wants_logits: true }]).unwrap();
+            let logits = model
+                .forward(&mut [Segment { cache: &mut cache, tokens, wants_logits: true }])
+                .unwrap();
             let actual = logits.unwrap().to_vec2::<f32>().unwrap().remove(0);
             for (a, b) in actual.iter().zip(expected) {
                 assert!((a - b).abs() < 2e-4, "{a} and {b} differ at position {position}");

@@ -44,7 +44,10 @@ impl DecoderWeights {
             };
             match shapes.get(&name) {
                 Some(shape) if tensor.dims() == shape.as_slice() => Ok(tensor.clone()),
-                Some(shape) => candle_core::bail!("tensor {name} is {:?} and should be {shape:?}", tensor.dims()),
+                Some(shape) => candle_core::bail!(
+                    "tensor {name} is {:?} and should be {shape:?}",
+                    tensor.dims()
+                ),
                 None => candle_core::bail!("tensor {name} is no part of this model"),
             }
         };
@@ -113,7 +116,11 @@ pub(crate) fn tensor_shapes(config: &ModelConfig) -> BTreeMap<String, Vec<usize>
 ///
 /// # Errors
 /// Whatever the device answers when the tensors are copied to it.
-pub fn initial_tensors(config: &ModelConfig, seed: u64, device: &Device) -> Result<BTreeMap<String, Tensor>> {
+pub fn initial_tensors(
+    config: &ModelConfig,
+    seed: u64,
+    device: &Device,
+) -> Result<BTreeMap<String, Tensor>> {
     let mut random = Pcg64::seed_from_u64(seed);
     let residual_scale = 1.0 / ((2 * config.layers) as f32).sqrt();
     tensor_shapes(config)
@@ -138,7 +145,11 @@ pub fn initial_tensors(config: &ModelConfig, seed: u64, device: &Device) -> Resu
 ///
 /// # Errors
 /// Whatever the device answers when the tensors are copied to it.
-pub(crate) fn rotary_tables(config: &ModelConfig, positions: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+pub(crate) fn rotary_tables(
+    config: &ModelConfig,
+    positions: usize,
+    device: &Device,
+) -> Result<(Tensor, Tensor)> {
     let half = config.head_width() / 2;
     let angles: Vec<f32> = (0..positions)
         .flat_map(|position| {

@@ -50,11 +50,18 @@ impl AdamW {
             .iter()
             .map(|(name, parameter)| {
                 let moment = |moments: &BTreeMap<String, Tensor>| match moments.get(name) {
-                    Some(moment) if moment.dims() == parameter.dims() => Var::from_tensor(&moment.copy()?),
-                    _ => candle_core::bail!("the moments of {name} are missing or of another shape"),
+                    Some(moment) if moment.dims() == parameter.dims() => {
+                        Var::from_tensor(&moment.copy()?)
+                    }
+                    _ => {
+                        candle_core::bail!("the moments of {name} are missing or of another shape")
+                    }
                 };
                 let parameter = Var::from_tensor(&parameter.copy()?)?;
-                Ok((name.clone(), Slot { parameter, first: moment(first)?, second: moment(second)? }))
+                Ok((
+                    name.clone(),
+                    Slot { parameter, first: moment(first)?, second: moment(second)? },
+                ))
             })
             .collect::<Result<_>>()?;
         Ok(Self { slots, learning_rate })
@@ -62,13 +69,19 @@ impl AdamW {
 
     /// The parameters, sharing their storage with the optimiser: an update is seen at once.
     pub(crate) fn parameters(&self) -> BTreeMap<String, Tensor> {
-        self.slots.iter().map(|(name, slot)| (name.clone(), slot.parameter.as_tensor().clone())).collect()
+        self.slots
+            .iter()
+            .map(|(name, slot)| (name.clone(), slot.parameter.as_tensor().clone()))
+            .collect()
     }
 
     /// First and second moments, sharing their storage with the optimiser.
     pub(crate) fn moments(&self) -> (BTreeMap<String, Tensor>, BTreeMap<String, Tensor>) {
         let collect = |take: fn(&Slot) -> &Var| {
-            self.slots.iter().map(|(name, slot)| (name.clone(), take(slot).as_tensor().clone())).collect()
+            self.slots
+                .iter()
+                .map(|(name, slot)| (name.clone(), take(slot).as_tensor().clone()))
+                .collect()
         };
         (collect(|slot| &slot.first), collect(|slot| &slot.second))
     }
@@ -128,7 +141,12 @@ fn update_in_place(slot: &Slot, gradient: &Tensor, rule: &UpdateRule, decays: bo
 }
 
 /// The same update by tensor operations, for devices that have no in-place kernel of ours.
-fn update_by_tensors(slot: &Slot, gradient: &Tensor, rule: &UpdateRule, decays: bool) -> Result<()> {
+fn update_by_tensors(
+    slot: &Slot,
+    gradient: &Tensor,
+    rule: &UpdateRule,
+    decays: bool,
+) -> Result<()> {
     let blend = |moment: &Var, new: &Tensor, decay: f64| -> Result<()> {
         let blended = ((moment.as_tensor() * decay)? + (new * (1.0 - decay))?)?;
         moment.set(&blended)
@@ -137,7 +155,11 @@ fn update_by_tensors(slot: &Slot, gradient: &Tensor, rule: &UpdateRule, decays: 
     blend(&slot.second, &gradient.sqr()?, SECOND_DECAY)?;
     let root = ((slot.second.as_tensor() * rule.second_scale)?.sqrt()? + EPSILON)?;
     let descent = ((slot.first.as_tensor() * rule.first_scale)? / root)?;
-    let kept = if decays { (slot.parameter.as_tensor() * rule.keep)? } else { slot.parameter.as_tensor().copy()? };
+    let kept = if decays {
+        (slot.parameter.as_tensor() * rule.keep)?
+    } else {
+        slot.parameter.as_tensor().copy()?
+    };
     slot.parameter.set(&(kept - descent)?)
 }
 
@@ -152,7 +174,13 @@ impl InplaceOp2 for Blend {
         "adamw-blend"
     }
 
-    fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()> {
+    fn cpu_fwd(
+        &self,
+        s1: &mut CpuStorage,
+        l1: &Layout,
+        s2: &CpuStorage,
+        l2: &Layout,
+    ) -> Result<()> {
         let (moments, gradients) = (writable(s1, l1)?, readable(s2, l2)?);
         let share = 1.0 - self.decay;
         for (moment, &gradient) in moments.iter_mut().zip(gradients) {
@@ -216,7 +244,8 @@ mod tests {
     fn optimiser(values: &[f32]) -> AdamW {
         let matrix = Tensor::from_slice(values, (1, values.len()), &Device::Cpu).unwrap();
         let vector = Tensor::from_slice(values, values.len(), &Device::Cpu).unwrap();
-        let parameters = BTreeMap::from([("matrix".to_owned(), matrix), ("vector".to_owned(), vector)]);
+        let parameters =
+            BTreeMap::from([("matrix".to_owned(), matrix), ("vector".to_owned(), vector)]);
         AdamW::new(&parameters, 0.1).unwrap()
     }
 

@@ -122,8 +122,10 @@ impl CheckpointDirectory {
         let directory = Self { path: path.to_owned(), keep, _lock: lock };
         for (name, entry) in directory.entries()? {
             if name.starts_with(UNFINISHED_PREFIX) {
-                fs::remove_dir_all(&entry)
-                    .map_err(EngineError::io(format!("remove the unfinished {}", entry.display())))?;
+                fs::remove_dir_all(&entry).map_err(EngineError::io(format!(
+                    "remove the unfinished {}",
+                    entry.display()
+                )))?;
             }
         }
         Ok(directory)
@@ -164,7 +166,11 @@ impl CheckpointDirectory {
     }
 
     /// Writes a checkpoint, then removes all but the newest `keep`.
-    pub(crate) fn save(&self, state: &State, settings: &RunSettings) -> Result<Written, EngineError> {
+    pub(crate) fn save(
+        &self,
+        state: &State,
+        settings: &RunSettings,
+    ) -> Result<Written, EngineError> {
         let name = format!("{NAME_PREFIX}{:012}", state.step);
         let unfinished = self.path.join(format!("{UNFINISHED_PREFIX}{name}"));
         let path = self.path.join(&name);
@@ -206,13 +212,21 @@ impl CheckpointDirectory {
     /// Checkpoints by step, oldest first.
     fn steps(&self) -> Result<BTreeMap<u64, PathBuf>, EngineError> {
         let step = |name: &str| name.strip_prefix(NAME_PREFIX)?.parse().ok();
-        Ok(self.entries()?.into_iter().filter_map(|(name, path)| Some((step(&name)?, path))).collect())
+        Ok(self
+            .entries()?
+            .into_iter()
+            .filter_map(|(name, path)| Some((step(&name)?, path)))
+            .collect())
     }
 
     fn entries(&self) -> Result<Vec<(String, PathBuf)>, EngineError> {
         let read = || -> std::io::Result<Vec<(String, PathBuf)>> {
             fs::read_dir(&self.path)?
-                .map(|entry| entry.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path())))
+                .map(|entry| {
+                    entry.map(|entry| {
+                        (entry.file_name().to_string_lossy().into_owned(), entry.path())
+                    })
+                })
                 .collect()
         };
         read().map_err(EngineError::io(format!("list {}", self.path.display())))
@@ -236,12 +250,19 @@ fn write_files(directory: &Path, state: &State, settings: &RunSettings) -> Resul
         state.parameters.iter().map(|(name, tensor)| (name.as_str(), tensor.clone())).collect();
     let named = |moment: &str, tensors: &BTreeMap<String, Tensor>| {
         let moment = moment.to_owned();
-        tensors.iter().map(|(name, tensor)| (format!("{moment}.{name}"), tensor.clone())).collect::<Vec<_>>()
+        tensors
+            .iter()
+            .map(|(name, tensor)| (format!("{moment}.{name}"), tensor.clone()))
+            .collect::<Vec<_>>()
     };
-    let moments: HashMap<String, Tensor> =
-        named("first", &state.first_moments).into_iter().chain(named("second", &state.second_moments)).collect();
-    candle_core::safetensors::save(&weights, directory.join(WEIGHTS_FILE)).map_err(WriteError::Compute)?;
-    candle_core::safetensors::save(&moments, directory.join(OPTIMISER_FILE)).map_err(WriteError::Compute)?;
+    let moments: HashMap<String, Tensor> = named("first", &state.first_moments)
+        .into_iter()
+        .chain(named("second", &state.second_moments))
+        .collect();
+    candle_core::safetensors::save(&weights, directory.join(WEIGHTS_FILE))
+        .map_err(WriteError::Compute)?;
+    candle_core::safetensors::save(&moments, directory.join(OPTIMISER_FILE))
+        .map_err(WriteError::Compute)?;
     let files = [WEIGHTS_FILE, OPTIMISER_FILE]
         .into_iter()
         .map(|name| {
@@ -294,7 +315,8 @@ enum LoadError {
 
 fn load(path: &Path, settings: &RunSettings, device: &Device) -> Result<State, LoadError> {
     let damaged = |error: &dyn std::fmt::Display| LoadError::Damaged(error.to_string());
-    let text = fs::read(path.join(META_FILE)).map_err(|error| damaged(&format!("{META_FILE}: {error}")))?;
+    let text = fs::read(path.join(META_FILE))
+        .map_err(|error| damaged(&format!("{META_FILE}: {error}")))?;
     let version = serde_json::from_slice::<serde_json::Value>(&text)
         .map_err(|error| damaged(&format!("{META_FILE}: {error}")))?["format_version"]
         .as_u64();
@@ -304,7 +326,8 @@ fn load(path: &Path, settings: &RunSettings, device: &Device) -> Result<State, L
             version.unwrap_or_default()
         )));
     }
-    let meta: Meta = serde_json::from_slice(&text).map_err(|error| damaged(&format!("{META_FILE}: {error}")))?;
+    let meta: Meta =
+        serde_json::from_slice(&text).map_err(|error| damaged(&format!("{META_FILE}: {error}")))?;
     if let Some(difference) = meta.settings.difference(settings) {
         return Err(LoadError::Mismatch(difference));
     }
@@ -312,15 +335,24 @@ fn load(path: &Path, settings: &RunSettings, device: &Device) -> Result<State, L
         return Err(damaged(&format!("{META_FILE}: does not list the two tensor files")));
     }
     for expected in &meta.files {
-        let actual = digest(path, &expected.name).map_err(|error| damaged(&format!("{}: {error}", expected.name)))?;
+        let actual = digest(path, &expected.name)
+            .map_err(|error| damaged(&format!("{}: {error}", expected.name)))?;
         if actual.bytes != expected.bytes {
-            return Err(damaged(&format!("{} has {} of {} bytes", expected.name, actual.bytes, expected.bytes)));
+            return Err(damaged(&format!(
+                "{} has {} of {} bytes",
+                expected.name, actual.bytes, expected.bytes
+            )));
         }
         if actual != *expected {
-            return Err(damaged(&format!("{} has another digest than {META_FILE} says", expected.name)));
+            return Err(damaged(&format!(
+                "{} has another digest than {META_FILE} says",
+                expected.name
+            )));
         }
     }
-    let read = |name: &str| candle_core::safetensors::load(path.join(name), device).map_err(|error| damaged(&error));
+    let read = |name: &str| {
+        candle_core::safetensors::load(path.join(name), device).map_err(|error| damaged(&error))
+    };
     let parameters = read(WEIGHTS_FILE)?.into_iter().collect();
     let (mut first_moments, mut second_moments) = (BTreeMap::new(), BTreeMap::new());
     for (name, tensor) in read(OPTIMISER_FILE)? {

@@ -7,10 +7,14 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 
 const DETERMINERS: [&str; 4] = ["the", "a", "every", "some"];
-const ADJECTIVES: [&str; 8] = ["quiet", "busy", "small", "red", "late", "shared", "cold", "patient"];
-const NOUNS: [&str; 10] =
-    ["server", "queue", "trainer", "router", "window", "engineer", "tenant", "kernel", "batch", "night"];
-const VERBS: [&str; 8] = ["waits for", "feeds", "watches", "outruns", "yields to", "wakes", "measures", "follows"];
+const ADJECTIVES: [&str; 8] =
+    ["quiet", "busy", "small", "red", "late", "shared", "cold", "patient"];
+const NOUNS: [&str; 10] = [
+    "server", "queue", "trainer", "router", "window", "engineer", "tenant", "kernel", "batch",
+    "night",
+];
+const VERBS: [&str; 8] =
+    ["waits for", "feeds", "watches", "outruns", "yields to", "wakes", "measures", "follows"];
 const ADVERBS: [&str; 6] = ["slowly", "again", "at noon", "without fail", "together", "twice"];
 
 /// Longest stretch of text that is skipped before a row begins, so that rows do not all begin with a sentence.

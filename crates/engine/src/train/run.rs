@@ -74,7 +74,11 @@ impl Signals {
         let signals = Self::default();
         let register = || -> std::io::Result<()> {
             for signal in [SIGTERM, SIGINT] {
-                signal_hook::flag::register_usize(signal, Arc::clone(&signals.stop), signal as usize)?;
+                signal_hook::flag::register_usize(
+                    signal,
+                    Arc::clone(&signals.stop),
+                    signal as usize,
+                )?;
             }
             signal_hook::flag::register(SIGUSR1, Arc::clone(&signals.checkpoint))?;
             Ok(())
@@ -98,10 +102,16 @@ impl Signals {
 
 /// Writes one line and flushes it, so that a supervisor sees it when it happens.
 fn line(output: &mut dyn Write, text: std::fmt::Arguments<'_>) -> Result<(), EngineError> {
-    writeln!(output, "{text}").and_then(|()| output.flush()).map_err(EngineError::io("write to standard output"))
+    writeln!(output, "{text}")
+        .and_then(|()| output.flush())
+        .map_err(EngineError::io("write to standard output"))
 }
 
-fn run(args: &TrainArgs, signals: &Signals, output: &mut (dyn Write + Send)) -> Result<TrainExit, EngineError> {
+fn run(
+    args: &TrainArgs,
+    signals: &Signals,
+    output: &mut (dyn Write + Send),
+) -> Result<TrainExit, EngineError> {
     let device = args.model.open_device()?;
     let mut run = Run::prepare(args, device, output)?;
     while run.step < args.steps {
@@ -137,7 +147,11 @@ struct Run {
 }
 
 impl Run {
-    fn prepare(args: &TrainArgs, device: Device, output: &mut dyn Write) -> Result<Self, EngineError> {
+    fn prepare(
+        args: &TrainArgs,
+        device: Device,
+        output: &mut dyn Write,
+    ) -> Result<Self, EngineError> {
         let started = Instant::now();
         let model = args.model.config(args.model_size)?;
         let settings = RunSettings {
@@ -170,7 +184,9 @@ impl Run {
                 &state.second_moments,
                 args.learning_rate,
             )?,
-            None => AdamW::new(&initial_tensors(&model, args.model.seed, &device)?, args.learning_rate)?,
+            None => {
+                AdamW::new(&initial_tensors(&model, args.model.seed, &device)?, args.learning_rate)?
+            }
         };
         let weights = DecoderWeights::from_tensors(&model, &optimiser.parameters())?;
         if let Some(state) = &state {
@@ -195,8 +211,10 @@ impl Run {
         let (rows, sequence) = (self.settings.batch as usize, self.settings.sequence as usize);
         let text = data::batch(self.settings.seed, step, rows, sequence);
         let part = |start: usize| -> candle_core::Result<Tensor> {
-            let ids: Vec<u32> =
-                text.iter().flat_map(|row| row[start..start + sequence].iter().map(|&byte| u32::from(byte))).collect();
+            let ids: Vec<u32> = text
+                .iter()
+                .flat_map(|row| row[start..start + sequence].iter().map(|&byte| u32::from(byte)))
+                .collect();
             Tensor::from_vec(ids, (rows, sequence), &self.device)
         };
         let loss = training_loss(&self.settings.model, &self.weights, &part(0)?, &part(1)?)?;
@@ -267,7 +285,10 @@ fn read_state(
     }
     let (state, skipped) = directory.load_newest(settings, device)?;
     for skipped in skipped {
-        line(output, format_args!("skipped path={} reason={}", skipped.path.display(), skipped.reason))?;
+        line(
+            output,
+            format_args!("skipped path={} reason={}", skipped.path.display(), skipped.reason),
+        )?;
     }
     if state.is_none() {
         line(output, format_args!("starting step=0 reason=no_checkpoint"))?;
