@@ -23,7 +23,9 @@ pub use autocorrelation::{autocorrelation, effective_sample_size};
 pub use blocks::{
     BLOCKS_MIN, MeanBounds, Moments, cox_bounds, moments, paired_t_interval, student_bounds,
 };
-pub use bootstrap::{PAIRS_MIN, RatioInterval, bootstrap_ratio, log_ratio};
+pub use bootstrap::{
+    PAIRS_MIN, RatioInterval, bootstrap_mean_interval, bootstrap_ratio, log_ratio,
+};
 pub use checkpoint::{checkpoint_overhead, daly_interval, useful_window, young_interval};
 pub use decision::{
     ALPHA, BLOCKS_PROPOSED_MAX, Decision, LookPlan, MeanDecision, Need, ShareDecision, Side,
@@ -47,4 +49,4 @@ pub use refusal::Refusal;
 pub use special::{beta_regularized, beta_regularized_inverse, ln_gamma};
 pub use spread::{ASSUMED_LOG_SPREAD, assumed_spread_upper, cox_upper_lifted};
 pub use steady::{MSER_BATCH, Truncation, mser5};
-pub use trend::{TREND_OBSERVATIONS_MIN, Trend, mann_kendall};
+pub use trend::{TREND_OBSERVATIONS_MIN, Trend, mann_kendall, mann_kendall_at};

@@ -22,24 +22,32 @@ pub struct Trend {
     /// (S ∓ 1)/√variance; 0 where S is 0 or every value is equal.
     pub z: f64,
     /// One-sided p-value of growth if the observations were independent.
-    pub p_growth: f64,
+    pub p_increasing: f64,
     /// Lag-1 autocorrelation of the series after its Theil–Sen line is taken off.
     pub autocorrelation: f64,
     /// One-sided p-value of growth with the variance scaled by (1 + ρ)/(1 − ρ) where ρ is above 0.
     /// This is the one to act on: the length of a queue now is mostly its length a second ago, and
     /// a steady queue would be called growing far too often without it.
-    pub p_growth_corrected: f64,
+    pub p_increasing_corrected: f64,
     /// Theil–Sen slope: median of the slopes of all pairs, in units of the value per unit of time.
     pub slope: f64,
 }
 
-/// Mann–Kendall test (Mann, Econometrica 1945; Kendall 1975) with the tie correction
-/// var S = [n(n−1)(2n+5) − Σ t(t−1)(2t+5)]/18, the Theil–Sen slope (Sen, JASA 1968), and the
-/// correction of Yue & Wang (Water Resources Management 2004) for autocorrelation.
+/// Mann–Kendall test (Mann, Econometrica 1945; Kendall 1975) of evenly spaced observations, in order
+/// of time, with the tie correction var S = [n(n−1)(2n+5) − Σ t(t−1)(2t+5)]/18, the Theil–Sen slope
+/// (Sen, JASA 1968), and the correction of Yue & Wang (Water Resources Management 2004) for
+/// autocorrelation. The slope is per observation; divide by the spacing for a rate.
 ///
-/// `times` and `values` run together, in order of time. Refuses fewer than ten observations,
-/// lengths that differ, times that do not grow, and values that are not finite.
-pub fn mann_kendall(times: &[f64], values: &[f64]) -> Result<Trend, Refusal> {
+/// Refuses fewer than ten observations and values that are not finite. Takes time in proportion to
+/// the square of the length.
+pub fn mann_kendall(values: &[f64]) -> Result<Trend, Refusal> {
+    let times: Vec<f64> = (0..values.len()).map(|index| index as f64).collect();
+    mann_kendall_at(&times, values)
+}
+
+/// As [`mann_kendall`] for observations at `times`; the slope is per unit of time. Refuses times
+/// that do not run together with the values or do not grow.
+pub fn mann_kendall_at(times: &[f64], values: &[f64]) -> Result<Trend, Refusal> {
     check_finite(values)?;
     check_finite(times)?;
     let n = values.len();
@@ -68,9 +76,9 @@ pub fn mann_kendall(times: &[f64], values: &[f64]) -> Result<Trend, Refusal> {
         s,
         variance,
         z,
-        p_growth: normal_cdf(-z),
+        p_increasing: normal_cdf(-z),
         autocorrelation,
-        p_growth_corrected: normal_cdf(-z_corrected),
+        p_increasing_corrected: normal_cdf(-z_corrected),
         slope,
     })
 }
