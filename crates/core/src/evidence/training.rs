@@ -88,3 +88,121 @@ pub struct ResumeCheck {
     /// Why it does not count as a resume, if it does not.
     pub failure: Option<String>,
 }
+
+/// Steps on each side of a stop whose losses are compared.
+const LOSS_STEPS: usize = 10;
+
+impl ResumeCheck {
+    /// Compares what a trainer printed before a stop with what it printed after the next start.
+    ///
+    /// The counter must go on from the checkpoint (or, where no checkpoint was seen, not from the
+    /// start), and the mean of the first ten losses must lie within four standard deviations of the
+    /// last ten before the stop, or within one percent where those hardly vary. A log without losses
+    /// leaves continuity unknown, which is told by `None` and is no failure.
+    ///
+    /// `after` must not be empty; where it is, the check fails by saying so.
+    pub fn compare(
+        before: &[StepRecord],
+        after: &[StepRecord],
+        checkpoint_step: Option<u64>,
+        first_step_s: f64,
+        restore_s: Option<f64>,
+    ) -> Self {
+        let last = before.last().map(|step| step.step);
+        let first = after.first().map_or(0, |step| step.step);
+        let lost_steps = last.map_or(0, |last| (last + 1).saturating_sub(first));
+        let losses = |steps: &mut dyn Iterator<Item = &StepRecord>| -> Vec<f64> {
+            steps.filter_map(|step| step.loss).take(LOSS_STEPS).collect()
+        };
+        let losses_before = losses(&mut before.iter().rev());
+        let losses_after = losses(&mut after.iter());
+        let mean = |values: &[f64]| {
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let (loss_before, loss_after) = (mean(&losses_before), mean(&losses_after));
+        let loss_tolerance = loss_before.map(|centre| {
+            let squares: f64 = losses_before.iter().map(|loss| (loss - centre).powi(2)).sum();
+            let deviation = (squares / losses_before.len() as f64).sqrt();
+            (4.0 * deviation).max(0.01 * centre.abs())
+        });
+        let moved = loss_before.zip(loss_after).map(|(before, after)| (after - before).abs());
+        let failure = if after.is_empty() {
+            Some("no step was seen after the start".to_owned())
+        } else if let Some(saved) = checkpoint_step.filter(|saved| first <= *saved) {
+            Some(format!("began at step {first}, before its checkpoint of step {saved}"))
+        } else if let Some(last) = last.filter(|last| first > last + 1) {
+            Some(format!("began at step {first}, but only {last} steps had been finished"))
+        } else if checkpoint_step.is_none() && first <= 1 && last.is_some_and(|last| last > 1) {
+            Some("began again at the first step".to_owned())
+        } else {
+            moved.zip(loss_tolerance).filter(|(moved, tolerance)| moved > tolerance).map(
+                |(moved, tolerance)| {
+                    format!("the loss jumped by {moved:.4}, {tolerance:.4} would be continuous")
+                },
+            )
+        };
+        Self {
+            first_step_s,
+            restore_s,
+            first_step: first,
+            lost_steps,
+            loss_before,
+            loss_after,
+            loss_tolerance,
+            failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(range: std::ops::Range<u64>, loss: f64) -> Vec<StepRecord> {
+        range
+            .map(|step| StepRecord {
+                step,
+                at_ns: step,
+                duration_s: None,
+                // A small wobble, so that a spread exists.
+                loss: Some(loss + if step % 2 == 0 { 0.01 } else { -0.01 }),
+                tokens: None,
+            })
+            .collect()
+    }
+
+    fn failure(before: &[StepRecord], after: &[StepRecord], saved: Option<u64>) -> Option<String> {
+        ResumeCheck::compare(before, after, saved, 1.0, None).failure
+    }
+
+    #[test]
+    fn a_resume_goes_on_where_the_checkpoint_is() {
+        let before = steps(1..21, 3.0);
+        let check = ResumeCheck::compare(&before, &steps(21..31, 3.0), Some(20), 1.0, None);
+        assert_eq!((check.failure, check.lost_steps, check.first_step), (None, 0, 21));
+        let check = ResumeCheck::compare(&before, &steps(16..31, 3.0), Some(15), 1.0, None);
+        assert_eq!((check.failure, check.lost_steps), (None, 5));
+    }
+
+    #[test]
+    fn what_is_no_resume() {
+        let before = steps(1..21, 3.0);
+        let said = |after: &[StepRecord], saved| failure(&before, after, saved).unwrap_or_default();
+        assert!(said(&steps(1..9, 3.0), Some(20)).contains("before its checkpoint"));
+        assert!(said(&steps(30..40, 3.0), Some(20)).contains("only 20 steps"));
+        assert!(said(&steps(1..9, 3.0), None).contains("first step"));
+        assert!(said(&steps(21..31, 5.0), Some(20)).contains("loss jumped"));
+        assert!(said(&[], Some(20)).contains("no step"));
+    }
+
+    #[test]
+    fn a_log_without_losses_leaves_continuity_unknown() {
+        let quiet = |mut steps: Vec<StepRecord>| {
+            steps.iter_mut().for_each(|step| step.loss = None);
+            steps
+        };
+        let check =
+            ResumeCheck::compare(&quiet(steps(1..9, 0.0)), &quiet(steps(9..12, 0.0)), Some(8), 1.0, None);
+        assert_eq!((check.failure, check.loss_after, check.loss_tolerance), (None, None, None));
+    }
+}
