@@ -15,14 +15,21 @@ pub(crate) enum TimeScale {
 }
 
 impl TimeScale {
-    /// The scale in which the largest finite time has between one and four digits before the point.
+    /// The scale that suits all of the times: milliseconds up to a second, and up to ten where some
+    /// of the times are well below one.
     pub(crate) fn of(times_s: impl IntoIterator<Item = f64>) -> Self {
-        let largest =
-            times_s.into_iter().filter(|time| time.is_finite()).map(f64::abs).fold(0.0, f64::max);
+        let (mut smallest, mut largest) = (f64::INFINITY, 0.0_f64);
+        for time in times_s.into_iter().map(f64::abs) {
+            if time.is_finite() && time > 0.0 {
+                smallest = smallest.min(time);
+                largest = largest.max(time);
+            }
+        }
         match largest {
-            time if time == 0.0 => Self::Milliseconds,
+            0.0 => Self::Milliseconds,
             time if time < 1e-3 => Self::Microseconds,
-            time if time < 10.0 => Self::Milliseconds,
+            time if time < 1.0 => Self::Milliseconds,
+            time if time < 10.0 && smallest < 0.2 => Self::Milliseconds,
             time if time < 600.0 => Self::Seconds,
             time if time < 6.0 * 3600.0 => Self::Minutes,
             _ => Self::Hours,
@@ -84,7 +91,7 @@ fn digits(value: f64, significant: i32) -> String {
 fn group_thousands(whole: &str) -> String {
     let mut grouped = String::with_capacity(whole.len() + whole.len() / 3);
     for (position, digit) in whole.chars().enumerate() {
-        if position > 0 && (whole.len() - position) % 3 == 0 {
+        if position > 0 && (whole.len() - position).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -128,10 +135,7 @@ pub(crate) fn time(time_s: f64) -> String {
 
 /// Like [`time`], without the zeros that a declared round number would get: `500 ms`, `2 s`.
 pub(crate) fn round_time(time_s: f64) -> String {
-    let scale = match time_s {
-        time if time >= 1.0 && time < 600.0 => TimeScale::Seconds,
-        time => TimeScale::of([time]),
-    };
+    let scale = TimeScale::of([time_s]);
     if !time_s.is_finite() {
         return "unbounded".to_owned();
     }
@@ -148,12 +152,19 @@ pub(crate) fn trimmed(value: f64) -> String {
     }
 }
 
-/// A share as a percentage: `1.25 %`. A share that is not zero never prints as zero.
+/// A share as a percentage: `1.25 %`. A share that is not zero never prints as zero, and one that
+/// is below one does not print as 100 %.
 pub(crate) fn share(value: f64) -> String {
     if !value.is_finite() {
         return "unbounded".to_owned();
     }
-    format!("{} %", trimmed_to(value * 100.0, 3))
+    format!("{} %", percent(value))
+}
+
+/// The number of a percentage, without its sign.
+pub(crate) fn percent(value: f64) -> String {
+    let significant = if (0.99..1.0).contains(&value) { 5 } else { 3 };
+    trimmed_to(value * 100.0, significant)
 }
 
 fn trimmed_to(value: f64, significant: i32) -> String {
@@ -253,6 +264,24 @@ pub(crate) fn minutes(value: f64) -> String {
     }
 }
 
+/// Ties each unit to its number with a space that does not break, for renderings that break lines.
+pub(crate) fn glue(text: &str) -> String {
+    const UNITS: [&str; 14] = [
+        "%", "µs", "ms", "s", "min", "h", "tokens/s", "req/s", "B", "KiB", "MiB", "GiB", "cores",
+        "MHz",
+    ];
+    let mut glued = String::with_capacity(text.len());
+    for (index, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches([',', '.', ')', ';', ':']);
+        let after_number = glued.ends_with(|c: char| c.is_ascii_digit());
+        if index > 0 {
+            glued.push(if after_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        glued.push_str(word);
+    }
+    glued
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -276,6 +305,7 @@ mod tests {
 
     #[test]
     fn times_share_a_scale() {
+        assert_eq!(time_in(TimeScale::of([1.28, 1.46]), 1.28), "1.28 s");
         let scale = TimeScale::of([0.034, 1.2, f64::INFINITY]);
         assert_eq!(time_in(scale, 0.034), "34.0 ms");
         assert_eq!(time_in(scale, 1.2), "1,200 ms");
@@ -288,6 +318,7 @@ mod tests {
         assert_eq!(declared(2.0, Unit::Seconds).text, "2 s");
         assert_eq!(declared(0.05, Unit::Share).text, "5 %");
         assert_eq!(declared(0.001, Unit::Share).text, "0.1 %");
+        assert_eq!(declared(0.9999, Unit::Share).text, "99.99 %");
     }
 
     #[test]

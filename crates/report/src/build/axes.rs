@@ -16,8 +16,8 @@ pub(super) fn coordinate(value: f64) -> f64 {
 /// A linear axis from zero that holds `largest`, with round ticks in `unit`.
 pub(super) fn linear(title: &str, largest: f64, text: impl Fn(f64) -> String) -> Axis {
     let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
-    let step = nice_step(largest / 5.0);
-    let count = (largest / step).ceil().max(1.0) as u32;
+    let step = nice_step(largest / 6.0);
+    let count = (largest / step * (1.0 + 1e-9)).floor().max(1.0) as u32;
     let ticks = (0..=count)
         .map(|index| {
             let at = coordinate(f64::from(index) * step);
@@ -28,7 +28,7 @@ pub(super) fn linear(title: &str, largest: f64, text: impl Fn(f64) -> String) ->
         title: title.to_owned(),
         scale: AxisScale::Linear,
         min: 0.0,
-        max: coordinate(f64::from(count) * step),
+        max: coordinate(largest.max(f64::from(count) * step) * 1.02),
         ticks,
     }
 }
@@ -76,12 +76,19 @@ pub(super) fn log_time(title: &str, low: f64, high: f64) -> Axis {
 
 /// The share of `n` observations on a scale where each further nine takes the same length.
 pub(super) fn nines(title: &str, n: u64) -> Axis {
-    let max = 1.0 - 1.0 / (n.clamp(20, 10_000) as f64);
-    let ticks = [0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.9999]
-        .into_iter()
-        .filter(|share| *share <= max + 1e-9)
-        .map(|share| Tick { at: share, text: format::share(share) })
-        .collect();
+    // The last observation stands half a step before its end.
+    let max = 1.0 - 0.5 / (n.clamp(20, 20_000) as f64);
+    let nine = |share: f64| -(1.0 - share).log10();
+    let mut ticks: Vec<Tick> = Vec::new();
+    // The shares that people name come first; a further one is kept where it has room.
+    for share in [0.0, 0.95, 0.99, 0.999, 0.9999, 0.9, 0.5, 0.8] {
+        let has_room =
+            ticks.iter().all(|tick| (nine(tick.at) - nine(share)).abs() > nine(max) / 11.0);
+        if share <= max + 1e-9 && has_room {
+            ticks.push(Tick { at: share, text: format::share(share) });
+        }
+    }
+    ticks.sort_by(|left, right| left.at.total_cmp(&right.at));
     Axis { title: title.to_owned(), scale: AxisScale::Nines, min: 0.0, max: coordinate(max), ticks }
 }
 
@@ -122,7 +129,8 @@ mod tests {
     #[test]
     fn the_nines_axis_ends_inside_the_sample() {
         let axis = nines("x", 200);
-        assert_eq!(axis.max, 0.995);
-        assert_eq!(axis.ticks.last().map(|tick| tick.text.as_str()), Some("99 %"));
+        assert_eq!(axis.max, 0.9975);
+        let texts: Vec<_> = axis.ticks.iter().map(|tick| tick.text.as_str()).collect();
+        assert_eq!(texts, ["0 %", "50 %", "80 %", "95 %", "99 %"]);
     }
 }

@@ -160,26 +160,7 @@ fn curve_chart(
     let missing = series.iter().all(|curve| curve.points.is_empty());
     let (low, high) = if missing { (0.01, 1.0) } else { (low, high) };
     let n = series.iter().map(|curve| curve.count).max().unwrap_or(0);
-    let names: Vec<_> = series.iter().map(|curve| curve.label.as_str()).collect();
-    let mut description = format!("{title}: {meaning}. Curves: {}.", names.join("; "));
-    for curve in &series {
-        for (share, name) in [(0.5, "half of"), (0.95, "95 % of"), (0.99, "99 % of")] {
-            let point = curve.points.iter().find(|point| point.0 >= share);
-            if let Some(point) = point.filter(|_| curve.count as f64 * (1.0 - share) >= 1.0) {
-                description += &format!(
-                    " {}: {name} them within {}.",
-                    curve.kind.letter(),
-                    format::time(point.1)
-                );
-            }
-        }
-        if let Some(text) = &curve.unbounded_text {
-            description += &format!(" {}: {text}.", curve.kind.letter());
-        }
-    }
-    for line in &lines {
-        description += &format!(" Objective: {}.", line.text);
-    }
+    let description = describe_curves(&title, meaning, &series, &lines);
     CurveChart {
         key: key.to_owned(),
         title,
@@ -190,6 +171,32 @@ fn curve_chart(
         lines,
         missing: missing.then(|| format!("not seen: {why_missing}")),
     }
+}
+
+/// A chart of curves in words.
+fn describe_curves(
+    title: &str,
+    meaning: &str,
+    series: &[CurveSeries],
+    lines: &[ReferenceLine],
+) -> String {
+    let names: Vec<_> = series.iter().map(|curve| curve.label.as_str()).collect();
+    let mut sentences = vec![format!("{title}: {meaning}. Curves: {}.", names.join("; "))];
+    for curve in series {
+        let letter = curve.kind.letter();
+        for (share, name) in [(0.5, "half of"), (0.95, "95 % of"), (0.99, "99 % of")] {
+            let seen = curve.count as f64 * (1.0 - share) >= 1.0;
+            let point = curve.points.iter().find(|point| seen && point.0 >= share);
+            sentences.extend(
+                point.map(|point| {
+                    format!("{letter}: {name} them within {}.", format::time(point.1))
+                }),
+            );
+        }
+        sentences.extend(curve.unbounded_text.as_ref().map(|text| format!("{letter}: {text}.")));
+    }
+    sentences.extend(lines.iter().map(|line| format!("Objective: {}.", line.text)));
+    sentences.join(" ")
 }
 
 /// The declared targets whose metric begins with `prefix`, each once.
@@ -235,19 +242,17 @@ pub(super) fn steps(inputs: &ReportInputs<'_>, pool: &Pool<'_>) -> SpreadChart {
         .map(|entry| entry.high)
         .chain(lines.iter().map(|line| line.at))
         .fold(0.0, f64::max);
-    let mut description = "Duration of the training steps of each block: a thin line from the \
-                           shortest to the longest, a bar over the middle half, a dot at the mean."
-        .to_owned();
-    for entry in &boxes {
-        description += &format!(" {}", entry.text);
-    }
+    let intro = "Duration of the training steps of each block: a thin line from the shortest to the \
+                 longest, a bar over the middle half, a dot at the mean.";
+    let mut sentences = vec![intro.to_owned()];
+    sentences.extend(boxes.iter().map(|entry| entry.text.clone()));
     if left_out > 0 {
-        description +=
-            &format!(" {} are not drawn.", format::plural(left_out as u64, "block", "blocks"));
+        let blocks = format::plural(left_out as u64, "block", "blocks");
+        sentences.push(format!("Not drawn: {blocks}."));
     }
     SpreadChart {
         title: "Step time by block".to_owned(),
-        description,
+        description: sentences.join(" "),
         x: linear_time("", largest),
         missing: boxes.is_empty().then(|| "not seen: no block has a judged step".to_owned()),
         boxes,

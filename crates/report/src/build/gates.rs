@@ -145,18 +145,39 @@ pub(super) fn bound_text(finding: &Finding) -> String {
     }
 }
 
+/// The judged estimate with its bounds, for a narrow cell: `0.4 to 3.1 % miss, 5 % may`.
+pub(super) fn short_bound_text(finding: &Finding) -> Option<String> {
+    let (judged, unit) = (finding.judged?, judged_unit(finding)?);
+    let allowed = finding.target.as_ref().and_then(|target| target.misses_allowed);
+    let Some(allowed) = allowed else {
+        let (lower, upper) = (judged.lower?, judged.upper?);
+        let text = |value: f64| format::text(value, unit, None);
+        return Some(format!("bounds {} to {}", text(lower), text(upper)));
+    };
+    let bounds = match (judged.lower, judged.upper) {
+        (Some(lower), Some(upper)) => {
+            format!("{} to {}", format::percent(lower), format::share(upper))
+        }
+        (None, Some(upper)) => format!("at most {}", format::share(upper)),
+        (Some(lower), None) => format!("at least {}", format::share(lower)),
+        (None, None) => return Some("no bounds".to_owned()),
+    };
+    Some(format!("{bounds} miss, {} may", format::declared(allowed, Unit::Share).text))
+}
+
 fn sample_text(sample: &Sample) -> String {
     if sample.count == 0 {
         return "nothing seen".to_owned();
     }
-    let mut text = format!("n = {}", format::count(sample.count));
-    if sample.effective.is_finite() && sample.effective > 0.0 {
-        text += &format!(", worth {}", format::count(sample.effective.floor() as u64));
+    let worth = sample.effective.floor().max(0.0) as u64;
+    let mut parts = vec![format!("n = {}", format::count(sample.count))];
+    if worth > 0 && worth != sample.count {
+        parts.push(format!("worth {}", format::count(worth)));
     }
     if sample.blocks > 0 {
-        text += &format!(", {}", format::plural(u64::from(sample.blocks), "block", "blocks"));
+        parts.push(format::plural(u64::from(sample.blocks), "block", "blocks"));
     }
-    text
+    parts.join(", ")
 }
 
 /// What would decide an open question.

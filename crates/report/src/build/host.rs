@@ -10,6 +10,9 @@ use crate::model::{Column, HostBar, HostChart, Segment, SeriesKind, State, Table
 /// A reading of one sample, given the block it belongs to.
 type Reader = fn(&Placed<'_>, &HostSample) -> Reading<f64>;
 
+/// A row of the table: its name, what it reads, and how its mean is printed.
+type Row = (&'static str, Reader, fn(f64) -> Value);
+
 const KINDS: [SeriesKind; 4] = [
     SeriesKind::InferenceAlone,
     SeriesKind::TrainingAlone,
@@ -46,33 +49,27 @@ pub(super) fn host(pool: &Pool<'_>) -> (HostChart, Table) {
         bar.segments.iter().filter_map(|segment| segment.value.value).sum()
     };
     let largest = bars.iter().map(total).fold(0.0, f64::max);
-    let mut description =
-        "Mean CPU of the judged part of the valid blocks, by who used it.".to_owned();
-    for bar in &bars {
-        let parts: Vec<_> = bar
-            .segments
-            .iter()
-            .map(|segment| format!("{} {}", segment.name, segment.value.text))
-            .collect();
-        description += &format!(
-            " {}: {}; pressure {}.",
-            bar.kind.letter(),
-            parts.join(", "),
-            bar.pressure_cpu.text
-        );
-    }
+    let intro = "Mean CPU of the judged part of the valid blocks, by who used it.";
+    let mut sentences = vec![intro.to_owned()];
+    sentences.extend(bars.iter().map(sentence));
     let nothing = bars
         .iter()
         .all(|bar| bar.segments.iter().all(|segment| segment.value.state != State::Known));
     let chart = HostChart {
         title: "CPU by who used it".to_owned(),
-        description,
+        description: sentences.join(" "),
         x: linear("cores", largest, format::trimmed),
         missing: (bars.is_empty() || nothing)
             .then(|| "not seen: no block has host readings".to_owned()),
         bars,
     };
     (chart, table(&seen))
+}
+
+fn sentence(bar: &HostBar) -> String {
+    let part = |segment: &Segment| format!("{} {}", segment.name, segment.value.text);
+    let parts: Vec<_> = bar.segments.iter().map(part).collect();
+    format!("{}: {}; pressure {}.", bar.kind.letter(), parts.join(", "), bar.pressure_cpu.text)
 }
 
 fn bar(kind: SeriesKind, blocks: &[&Placed<'_>]) -> HostBar {
@@ -150,7 +147,7 @@ fn judged<'a>(placed: &'a Placed<'_>) -> impl Iterator<Item = &'a HostSample> {
 }
 
 fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
-    let readings: [(&str, Reader, fn(f64) -> Value); 12] = [
+    let readings: [Row; 12] = [
         ("CPU of the whole machine", |_, s| s.machine_cpu_cores.clone(), core_text),
         ("CPU pressure, some task waited", |_, s| some_share(&s.pressure_cpu), share_value),
         ("memory pressure, some task waited", |_, s| some_share(&s.pressure_memory), share_value),
@@ -174,7 +171,7 @@ fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
         let title = kind.letter().to_owned();
         columns.push(Column { key: title.clone(), title, numeric: true });
     }
-    let row = |(name, read, text): (&str, Reader, fn(f64) -> Value)| {
+    let row = |(name, read, text): Row| {
         let cells = seen.iter().map(|(_, blocks)| shown(mean_of(blocks, read), text));
         std::iter::once(Value::words(name)).chain(cells).collect()
     };

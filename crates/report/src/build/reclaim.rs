@@ -30,20 +30,17 @@ pub(super) fn drills(pool: &Pool<'_>) -> (DrillChart, Table) {
         bar.parts.iter().filter_map(|part| part.value.value).map(|value| value.max(0.0)).sum()
     };
     let largest = bars.iter().map(length).fold(0.0, f64::max);
-    let mut description =
-        "What each reclaim drill took, from the signal to memory really free, and \
-                           the start to the first step of the trainer that came after."
-            .to_owned();
-    for bar in &bars {
-        description += &format!(" {}", bar.text);
-    }
+    let intro = "What each reclaim drill took, from the signal to memory really free, and the start \
+                 to the first step of the trainer that came after.";
+    let mut sentences = vec![intro.to_owned()];
+    sentences.extend(bars.iter().map(|bar| bar.text.clone()));
     if all.len() > drawn {
-        description +=
-            &format!(" {} more are in the table alone.", format::count((all.len() - drawn) as u64));
+        let further = format::count((all.len() - drawn) as u64);
+        sentences.push(format!("In the table alone: {further} more."));
     }
     let chart = DrillChart {
         title: "Reclaim drills".to_owned(),
-        description,
+        description: sentences.join(" "),
         x: linear_time("from the signal", largest),
         missing: bars.is_empty().then(|| "not seen: no block ended with a drill".to_owned()),
         bars,
@@ -78,19 +75,15 @@ fn bar(placed: &Placed<'_>, drill: &ReclaimDrill, scale: TimeScale) -> DrillBar 
         .failure
         .clone()
         .or_else(|| drill.resume.as_ref().and_then(|resume| resume.failure.clone()));
-    let known: Vec<_> = parts
-        .iter()
-        .filter(|part| part.value.state == State::Known)
-        .map(|part| format!("{} {}", part.name, part.value.text))
-        .collect();
-    let mut text = format!("{}: {}", placed.label(), known.join(", "));
+    let known = parts.iter().filter(|part| part.value.state == State::Known);
+    let mut words: Vec<_> =
+        known.map(|part| format!("{} {}", part.name, part.value.text)).collect();
     if resume.state == State::Known {
-        text += &format!(", resume {}", resume.text);
+        words.push(format!("resume {}", resume.text));
     }
-    if let Some(failure) = &failure {
-        text += &format!(", failed: {failure}");
-    }
-    DrillBar { label: placed.label(), kind: placed.kind, parts, resume, failure, text: text + "." }
+    words.extend(failure.as_ref().map(|failure| format!("failed: {failure}")));
+    let text = format!("{}: {}.", placed.label(), words.join(", "));
+    DrillBar { label: placed.label(), kind: placed.kind, parts, resume, failure, text }
 }
 
 fn table(drills: &[(&Placed<'_>, &ReclaimDrill)], scale: TimeScale) -> Table {

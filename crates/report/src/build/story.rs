@@ -66,18 +66,33 @@ impl Way {
 
 /// A metric whose value under one way has been found, before a common time scale is chosen.
 struct Found {
-    value: Result<f64, String>,
+    value: Result<f64, Absent>,
     ruling: Option<Word>,
     detail: Option<String>,
 }
 
+/// Why a cell has no number.
+enum Absent {
+    /// It could have been seen, and was not.
+    NotSeen(String),
+    /// It has no meaning there: `no trainer`.
+    Meaningless(&'static str),
+}
+
 impl Found {
     fn missing(reason: impl Into<String>) -> Self {
-        Self { value: Err(reason.into()), ruling: None, detail: None }
+        Self { value: Err(Absent::NotSeen(reason.into())), ruling: None, detail: None }
+    }
+
+    fn meaningless(why: &'static str) -> Self {
+        Self { value: Err(Absent::Meaningless(why)), ruling: None, detail: None }
     }
 
     fn plain(value: Option<f64>, reason: &str) -> Self {
-        Self { value: value.ok_or_else(|| reason.to_owned()), ruling: None, detail: None }
+        match value {
+            Some(value) => Self { value: Ok(value), ruling: None, detail: None },
+            None => Self::missing(reason),
+        }
     }
 }
 
@@ -106,6 +121,9 @@ pub(super) fn story(inputs: &ReportInputs<'_>, pool: &Pool<'_>, streams: &[Strea
     }
 }
 
+/// Picks one sorted list of a sample.
+type List = fn(&Latencies) -> &[f64];
+
 struct Teller<'a> {
     inputs: &'a ReportInputs<'a>,
     ways: Vec<Way>,
@@ -123,8 +141,8 @@ impl<'a> Teller<'a> {
     fn finding(&self, kind: GateKind, metric: &str, way: Way, stream: &str) -> Option<&'a Finding> {
         self.findings(kind).find(|finding| {
             finding.strategy == way.strategy()
-                && finding.target.as_ref().is_some_and(|target| same_metric(&target.metric, metric))
-                && (!self.several || stream.is_empty() || finding.subject.contains(stream))
+                && finding.target.as_ref().is_some_and(|target| judges(target, metric))
+                && (stream.is_empty() || is_about(finding, stream))
         })
     }
 
@@ -133,9 +151,9 @@ impl<'a> Teller<'a> {
         let mut seen = Vec::new();
         for kind in kinds.into_iter().flatten() {
             let text = format!(
-                "{} {}",
-                kind.letter(),
-                format::plural(pool.of(kind).len() as u64, "block", "blocks")
+                "{} of {}",
+                format::plural(pool.of(kind).len() as u64, "block", "blocks"),
+                kind.letter()
             );
             if !seen.contains(&text) {
                 seen.push(text);
@@ -190,7 +208,7 @@ impl<'a> Teller<'a> {
         let token = samples.iter().all(|sample| sample.single_token);
         let gap = if token { "ITL" } else { "chunk gap" };
         let name = self.stream_name(stream);
-        let quantiles: [(&str, String, f64, fn(&Latencies) -> &[f64], bool); 9] = [
+        let quantiles: [(&str, String, f64, List, bool); 9] = [
             ("ttft_p95", "TTFT p95".to_owned(), 0.95, |s| &s.ttft_s, true),
             ("ttft_p99", "TTFT p99".to_owned(), 0.99, |s| &s.ttft_s, true),
             ("itl_p95", format!("{gap} p95"), 0.95, |s| &s.gaps_s, true),
@@ -232,7 +250,7 @@ impl<'a> Teller<'a> {
         samples: &[Latencies],
         key: &str,
         q: f64,
-        list: fn(&Latencies) -> &[f64],
+        list: List,
         stream: &str,
     ) -> Vec<Found> {
         let find = |(index, sample): (usize, &Latencies)| {
@@ -260,7 +278,7 @@ impl<'a> Teller<'a> {
             None => found.value,
         };
         let detail = match finding.judged {
-            Some(_) => Some(gates::bound_text(finding)),
+            Some(_) => gates::short_bound_text(finding).or(found.detail),
             None => found.detail,
         };
         Found { value, ruling: Some(gates::word(finding.ruling)), detail }
@@ -279,7 +297,7 @@ impl<'a> Teller<'a> {
             .collect();
         let cells = |key: &str, find: fn(&Steps) -> Found| -> Vec<Found> {
             let cell = |(index, steps): (usize, &Option<Steps>)| match steps {
-                None => Found::missing("no trainer runs in test A"),
+                None => Found::meaningless("no trainer"),
                 Some(steps) => {
                     self.judge(find(steps), GateKind::Completion, key, self.ways[index], "")
                 }
@@ -327,7 +345,7 @@ impl<'a> Teller<'a> {
         for kind in [GateKind::Inference, GateKind::Completion] {
             for finding in self.findings(kind) {
                 let Some(target) = &finding.target else { continue };
-                let known = shown.iter().any(|key| same_metric(key, &target.metric))
+                let known = shown.iter().any(|key| judges(target, key))
                     || keys.iter().any(|(_, other, _)| other.metric == target.metric);
                 if !known {
                     keys.push((kind, target, &finding.subject));
@@ -357,7 +375,8 @@ impl<'a> Teller<'a> {
         }
         let row = |name: &str| {
             let cell = |&way: &Way| match way {
-                Way::Alone | Way::Apart => Found::missing("it compares sharing with alone"),
+                Way::Alone => Found::meaningless("baseline"),
+                Way::Apart => Found::meaningless("nothing is shared"),
                 Way::Together | Way::Remedied(_) => comparisons
                     .iter()
                     .find(|entry| entry.name == name && entry.strategy == way.strategy())
@@ -385,7 +404,8 @@ impl<'a> Teller<'a> {
         let cell = |found: Found| StoryCell {
             value: match found.value {
                 Ok(value) => format::measured_in(value, unit, scale),
-                Err(reason) => Value::missing(reason),
+                Err(Absent::NotSeen(reason)) => Value::missing(reason),
+                Err(Absent::Meaningless(why)) => Value::words(why),
             },
             ruling: found.ruling,
             detail: found.detail,
@@ -403,9 +423,9 @@ impl<'a> Teller<'a> {
         let judged = [GateKind::Inference, GateKind::Completion]
             .into_iter()
             .flat_map(|kind| self.findings(kind))
-            .filter(|finding| stream.is_empty() || finding.subject.contains(stream))
+            .filter(|finding| stream.is_empty() || is_about(finding, stream))
             .filter_map(|finding| finding.target.as_ref())
-            .find(|target| same_metric(&target.metric, key))
+            .find(|target| judges(target, key))
             .map(gates::objective);
         judged.or_else(|| {
             let declared = self.inputs.objectives.iter().find(|objective| {
@@ -431,9 +451,9 @@ pub(super) fn stream_label(inputs: &ReportInputs<'_>, stream: &Stream) -> String
         .iter()
         .find(|class| class.workload == stream.workload && class.index == stream.class);
     match class {
-        Some(class) => format!("{}/{}", stream.workload, class.name),
+        Some(class) => format!("{} ({})", stream.workload, class.name),
         None if stream.class == 0 => stream.workload.clone(),
-        None => format!("{}/class {}", stream.workload, stream.class),
+        None => format!("{} (class {})", stream.workload, stream.class),
     }
 }
 
@@ -446,6 +466,18 @@ pub(super) fn same_metric(left: &str, right: &str) -> bool {
         other => other.replace("p99.9", "p99_9"),
     };
     plain(left) == plain(right)
+}
+
+/// Whether a target is held against the metric of a row: a throughput only where it counts tokens,
+/// as the row does.
+fn judges(target: &Target, metric: &str) -> bool {
+    let counts_tokens = target.unit == Unit::TokensPerSecond;
+    same_metric(&target.metric, metric) && (counts_tokens || !metric.ends_with("throughput"))
+}
+
+/// Whether a finding is about a stream: its subject begins with the stream's name.
+fn is_about(finding: &Finding, stream: &str) -> bool {
+    finding.subject.strip_prefix(stream).is_some_and(|rest| rest.starts_with(':'))
 }
 
 fn quantile_found(sorted: &[f64], q: f64, sample: &Latencies) -> Found {

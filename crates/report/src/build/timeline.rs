@@ -19,11 +19,10 @@ pub(super) fn timeline(pool: &Pool<'_>) -> TimelineChart {
     let lanes: Vec<_> = lanes.into_iter().map(|(run, blocks)| lane(run, &blocks)).collect();
     let largest =
         lanes.iter().flat_map(|lane| &lane.blocks).map(|block| block.to_min).fold(0.0, f64::max);
-    let mut description =
-        "Blocks in order of time. A paler edge is warm-up or drill and is not judged.".to_owned();
-    for block in lanes.iter().flat_map(|lane| &lane.blocks) {
-        description += &format!(" {}", block.text);
-    }
+    let intro = "Blocks in order of time. A paler edge is warm-up or drill and is not judged.";
+    let mut sentences = vec![intro];
+    sentences.extend(lanes.iter().flat_map(|lane| &lane.blocks).map(|block| block.text.as_str()));
+    let description = sentences.join(" ");
     TimelineChart {
         title: "Blocks in order of time".to_owned(),
         description,
@@ -59,20 +58,12 @@ fn lane(run: &str, blocks: &[&Placed<'_>]) -> TimelineLane {
 }
 
 fn text(placed: &Placed<'_>, checkpoint: bool) -> String {
-    let mut text = format!(
-        "Block {}: {}, {} judged",
-        placed.block.plan.index,
-        placed.kind.letter(),
-        format::time(placed.block.judged_s())
-    );
+    let mut parts = vec![format!("Block {}: {}", placed.block.plan.index, placed.kind.letter())];
+    parts.push(format!("{} judged", format::time(placed.block.judged_s())));
     if checkpoint {
-        text += ", with a checkpoint";
+        parts.push("with a checkpoint".to_owned());
     }
-    if let Some(reason) = &placed.rejected {
-        text += &format!(", left out: {reason}");
-    }
-    for remark in &placed.block.remarks {
-        text += &format!(", {remark}");
-    }
-    text + "."
+    parts.extend(placed.rejected.as_ref().map(|reason| format!("left out: {reason}")));
+    parts.extend(placed.block.remarks.iter().cloned());
+    parts.join(", ") + "."
 }

@@ -64,9 +64,10 @@ fn drawing(chart: &CurveChart) -> Markup {
             text class="axis" x=(LEFT) y=(BOTTOM + 42.0) { (chart.x.title) }
             @for line in &chart.lines {
                 @let at = y.at(line.at);
-                path class="target" d={ "M" (LEFT) " " (place(at)) "H" (RIGHT) } {}
-                @if let Some(share) = line.share {
-                    @let cx = x.at(share);
+                @let cx = line.share.map_or(RIGHT, |share| x.at(share));
+                path class="target" d={ "M" (LEFT) " " (place(at)) "H" (place(cx)) } {}
+                @if line.share.is_some() {
+                    path class="target faint" d={ "M" (place(cx)) " " (place(at)) "V" (BOTTOM) } {}
                     path class="goal" d={
                         "M" (place(cx)) " " (place(at - 5.5)) "l5.5 5.5-5.5 5.5-5.5-5.5z"
                     } { title { (line.text) } }

@@ -8,6 +8,7 @@ use super::spread::spread_figure;
 use super::stack::{drill_figure, host_figure};
 use super::table::{cell, detail};
 use super::timeline::timeline_figure;
+use crate::format::glue;
 use crate::model::{
     Fact, FindingView, GateView, Headline, MissingView, Report, Story, StoryCell, StoryRow,
 };
@@ -37,11 +38,11 @@ fn page(report: &Report) -> Markup {
                 (patterns())
                 main {
                     (top(report))
+                    (open(&report.missing))
                     (tested(report))
                     (story(&report.story))
                     (charts(report))
                     (gates(&report.gates))
-                    (open(&report.missing))
                     (next(report))
                     section id="details" {
                         h2 { "Details" }
@@ -101,7 +102,7 @@ fn facts(facts: &[Fact]) -> Markup {
                 div {
                     dt { (fact.name) }
                     dd {
-                        (fact.text)
+                        (glue(&fact.text))
                         @if let Some(origin) = &fact.origin { " " span class="origin" { (origin) } }
                     }
                 }
@@ -204,7 +205,7 @@ fn story_cell(entry: &StoryCell) -> Markup {
                 }
                 (cell(&entry.value))
             }
-            @if let Some(detail) = &entry.detail { span class="sub" { (detail) } }
+            @if let Some(detail) = &entry.detail { span class="sub" { (glue(detail)) } }
         }
     }
 }
@@ -221,8 +222,10 @@ fn charts(report: &Report) -> Markup {
             div class="figures" {
                 @for chart in &charts.latency { (curve_figure(chart)) }
                 (spread_figure(&charts.steps))
-                (host_figure(&charts.host))
-                (drill_figure(&charts.drills))
+                div class="stacked" {
+                    (host_figure(&charts.host))
+                    (drill_figure(&charts.drills))
+                }
             }
             (timeline_figure(&charts.timeline))
         }
@@ -237,14 +240,39 @@ fn gates(gates: &[GateView]) -> Markup {
                 article class="gate" {
                     h3 { span { (gate.name) } (ruling(gate.ruling)) }
                     p class="note" { (gate.summary) }
-                    @if !gate.findings.is_empty() { (findings(&gate.findings)) }
+                    @let (numbers, words): (Vec<_>, Vec<_>) =
+                        gate.findings.iter().partition(|finding| has_number(finding));
+                    @if !numbers.is_empty() { (findings(&numbers)) }
+                    @if !words.is_empty() { (plain(&words)) }
                 }
             }
         }
     }
 }
 
-fn findings(findings: &[FindingView]) -> Markup {
+/// Whether a finding is held against a number. Others are told in words.
+fn has_number(finding: &FindingView) -> bool {
+    finding.objective.is_some() || finding.judged.is_some() || finding.observed.value.is_some()
+}
+
+fn plain(findings: &[&FindingView]) -> Markup {
+    html! {
+        ul class="plain" {
+            @for finding in findings { li {
+                p {
+                    (ruling(finding.ruling))
+                    b { (finding.subject) }
+                    span class="sub" { (finding.strategy) }
+                    @if let Some(origin) = &finding.origin { span class="origin" { (origin) } }
+                    @if finding.sample_count > 0 { span class="sub" { (finding.sample_text) } }
+                }
+                div class="why" { (why(finding)) }
+            } }
+        }
+    }
+}
+
+fn findings(findings: &[&FindingView]) -> Markup {
     html! {
         div class="scroll" tabindex="0" role="region" aria-label="Findings" {
             table class="findings" {
@@ -273,20 +301,24 @@ fn finding_rows(finding: &FindingView) -> Markup {
             td { (ruling(finding.ruling)) }
             td class="num" { (cell(&finding.observed)) }
             td class="num" { @if let Some(value) = &finding.objective { (cell(value)) } }
-            td { (finding.bound_text) }
+            td { (glue(&finding.bound_text)) }
             td { (finding.sample_text) }
             td { (finding.origin.as_deref().unwrap_or("none yet")) }
         }
         tr class="why" {
-            td colspan="7" {
-                p { (finding.explanation) }
-                @if let Some(blind) = &finding.blind_spot {
-                    p { b { "Blind spot: " } (blind) }
-                }
-                @for missing in &finding.missing {
-                    p { b { "Missing: " } (missing_line(missing)) }
-                }
-            }
+            td colspan="7" { (why(finding)) }
+        }
+    }
+}
+
+fn why(finding: &FindingView) -> Markup {
+    html! {
+        p { (glue(&finding.explanation)) }
+        @if let Some(blind) = &finding.blind_spot {
+            p { b { "Blind spot: " } (blind) }
+        }
+        @for missing in &finding.missing {
+            p { b { "Missing: " } (missing_line(missing)) }
         }
     }
 }

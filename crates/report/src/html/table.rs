@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::format::glue;
 use crate::model::{State, Table, Value};
 
 /// A table with its heading, or what stands in its place.
@@ -48,9 +49,9 @@ pub(super) fn detail(table: &Table) -> Markup {
 pub(super) fn cell(value: &Value) -> Markup {
     html! {
         @match value.state {
-            State::Missing => span class="missing" { (value.text) },
-            State::Unbounded => span class="unbounded" { (value.text) " ∞" },
-            State::Known | State::Words => (value.text),
+            State::Missing => span class="missing" { (glue(&value.text)) },
+            State::Unbounded => span class="unbounded" { (value.text) "\u{a0}∞" },
+            State::Known | State::Words => (glue(&value.text)),
         }
     }
 }

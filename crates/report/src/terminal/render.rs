@@ -1,14 +1,335 @@
-//! Stub.
-use crate::Report;
+//! The report from top to bottom.
+
+use anstyle::{AnsiColor, Style};
+
+use super::layout::{Columns, pad, row, width, wrap};
+use crate::model::{
+    FindingView, GateView, MissingView, Report, State, Story, StoryRow, Table, Value, Word,
+};
+
+/// The narrowest text: below it the tables have no room.
+const WIDTH_MIN: usize = 60;
+
 /// How the text is set.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions {
-    /// w
+    /// Columns of the terminal; at least 60 are used.
     pub width: usize,
-    /// c
+    /// Whether to colour rulings and headings. Nothing is said by colour alone.
     pub color: bool,
 }
-/// The report as text.
-pub fn render_terminal(_report: &Report, _options: &TerminalOptions) -> String {
-    String::new()
+
+impl Default for TerminalOptions {
+    fn default() -> Self {
+        Self { width: 80, color: false }
+    }
+}
+
+/// The report as text: verdict, conditions, what is missing, the ways of sharing side by side, the
+/// gates, next steps. Charts and tables of detail are in the page alone. No line is longer than
+/// `options.width`, and the text ends in a newline.
+pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
+    let mut paper =
+        Paper { width: options.width.max(WIDTH_MIN), color: options.color, text: String::new() };
+    headline(&mut paper, report);
+    missing(&mut paper, &report.missing);
+    facts(&mut paper, report);
+    story(&mut paper, &report.story);
+    gates(&mut paper, &report.gates);
+    left_out(&mut paper, &report.tables);
+    next_steps(&mut paper, report);
+    paper.text
+}
+
+struct Paper {
+    width: usize,
+    color: bool,
+    text: String,
+}
+
+impl Paper {
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    fn styled_line(&mut self, style: Style, line: &str) {
+        let line = self.styled(style, line.trim_end());
+        self.text.push_str(&line);
+        self.text.push('\n');
+    }
+
+    fn styled(&self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.blank();
+        for line in wrap(text, self.width) {
+            self.styled_line(Style::new().bold(), &line);
+        }
+        self.line(&"─".repeat(self.width));
+    }
+
+    /// A paragraph: `first` before its first line, as many spaces before the others.
+    fn paragraph(&mut self, first: &str, text: &str) {
+        let indent = width(first);
+        for (index, line) in wrap(text, self.width.saturating_sub(indent)).iter().enumerate() {
+            let lead = if index == 0 { first.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{lead}{line}"));
+        }
+    }
+
+    /// A command, whole on its line where it fits, so that it can be copied.
+    fn command(&mut self, indent: usize, command: &str) {
+        let style = AnsiColor::Cyan.on_default();
+        for line in wrap(command, self.width.saturating_sub(indent)) {
+            let line = self.styled(style, &line);
+            self.text.push_str(&" ".repeat(indent));
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
+    }
+}
+
+fn style_of(word: Word) -> Style {
+    let color = match word {
+        Word::Pass => AnsiColor::Green,
+        Word::Conditional => AnsiColor::Yellow,
+        Word::Fail => AnsiColor::Red,
+        Word::NotProven => AnsiColor::Blue,
+        Word::Invalid => AnsiColor::Magenta,
+    };
+    color.on_default().bold()
+}
+
+fn marked(word: Word) -> String {
+    format!("{} {}", word.mark(), word.text())
+}
+
+fn headline(paper: &mut Paper, report: &Report) {
+    let verdict = &report.verdict;
+    paper.styled_line(style_of(verdict.word), &marked(verdict.word));
+    paper.paragraph("", &verdict.reason);
+    paper.blank();
+    paper.paragraph("", &format!("{} · {}", report.site, report.as_of_text));
+    for note in &report.notes {
+        paper.paragraph("! ", note);
+    }
+    if !verdict.conditions.is_empty() {
+        paper.heading("It holds on these conditions");
+        for condition in &verdict.conditions {
+            paper.paragraph("• ", &condition.sentence);
+            paper.command(4, &condition.predicate);
+            if !condition.tested_by.is_empty() {
+                paper.paragraph("    ", &format!("tested in {}", condition.tested_by.join(", ")));
+            }
+        }
+    }
+    if !verdict.reservations.is_empty() {
+        paper.heading("About the tests");
+        for reservation in &verdict.reservations {
+            paper.paragraph("• ", reservation);
+        }
+    }
+}
+
+fn missing(paper: &mut Paper, missing: &[MissingView]) {
+    if missing.is_empty() {
+        return;
+    }
+    paper.heading("What is missing, cheapest first");
+    for entry in missing {
+        paper.paragraph("• ", &format!("{} ({})", entry.what, entry.minutes_text));
+        paper.command(4, &entry.command);
+    }
+}
+
+fn facts(paper: &mut Paper, report: &Report) {
+    paper.heading("What was tested");
+    let name_width = 14;
+    for fact in report.tested.iter().chain(&report.objectives) {
+        let text = match &fact.origin {
+            Some(origin) => format!("{} [{origin}]", fact.text),
+            None => fact.text.clone(),
+        };
+        let columns = [
+            Columns { width: name_width, right: false },
+            Columns { width: paper.width - name_width - 2, right: false },
+        ];
+        for line in row(&columns, &[fact.name.clone(), text]) {
+            paper.line(&line);
+        }
+    }
+}
+
+fn story(paper: &mut Paper, story: &Story) {
+    paper.heading("Alone, together, apart");
+    for column in &story.columns {
+        let ruling = column.ruling.map_or_else(|| "not judged".to_owned(), marked);
+        let text = format!("{} ({}): {}; {}", column.title, column.seen, ruling, column.summary);
+        paper.paragraph(&pad(&column.letters, 7), &text);
+    }
+    paper.blank();
+    let count = story.columns.len().max(1);
+    let (title, objective) = (18, 10);
+    let each = paper.width.saturating_sub(title + objective + 2 + 2 * count) / count;
+    let each = each.max(6);
+    let mut columns =
+        vec![Columns { width: title, right: false }, Columns { width: objective, right: true }];
+    columns.extend((0..count).map(|_| Columns { width: each, right: true }));
+    let mut head = vec![String::new(), "objective".to_owned()];
+    head.extend(story.columns.iter().map(|column| column.letters.clone()));
+    for line in row(&columns, &head) {
+        paper.line(&line);
+    }
+    let mut group = "";
+    for entry in &story.rows {
+        if entry.group != group {
+            group = &entry.group;
+            for line in wrap(group, paper.width) {
+                paper.styled_line(Style::new().bold(), &line);
+            }
+        }
+        for line in row(&columns, &story_cells(entry)) {
+            paper.line(&line);
+        }
+    }
+}
+
+fn story_cells(entry: &StoryRow) -> Vec<String> {
+    let objective = entry.objective.as_ref().map_or_else(String::new, |value| value.text.clone());
+    let mut cells = vec![entry.title.clone(), objective];
+    cells.extend(entry.cells.iter().map(|cell| {
+        let text = brief(&cell.value);
+        match cell.ruling {
+            Some(word) => format!("{} {text}", word.mark()),
+            None => text,
+        }
+    }));
+    cells
+}
+
+/// A table has no room for reasons; the gates below give them.
+fn brief(value: &Value) -> String {
+    match value.state {
+        State::Missing => "not seen".to_owned(),
+        State::Known | State::Unbounded | State::Words => value.text.clone(),
+    }
+}
+
+fn gates(paper: &mut Paper, gates: &[GateView]) {
+    paper.heading("The gates");
+    let word_width = 14;
+    for gate in gates {
+        let word = paper.styled(style_of(gate.ruling), &marked(gate.ruling));
+        let gap = " ".repeat(word_width - width(&marked(gate.ruling)));
+        let name = wrap(&gate.name, paper.width - word_width);
+        for (index, line) in name.iter().enumerate() {
+            let lead = if index == 0 { format!("{word}{gap}") } else { " ".repeat(word_width) };
+            let line = paper.styled(Style::new().bold(), line);
+            paper.text.push_str(&format_line(&lead, &line));
+        }
+        paper.paragraph(&" ".repeat(word_width), &gate.summary);
+        if !gate.findings.is_empty() {
+            findings(paper, &gate.findings);
+        }
+        paper.blank();
+    }
+}
+
+fn format_line(lead: &str, line: &str) -> String {
+    format!("{lead}{line}\n")
+}
+
+/// The findings of one gate: value, bound, objective, origin; below each the reason.
+fn findings(paper: &mut Paper, findings: &[FindingView]) {
+    let fixed = 2 + 11 + 11 + 9 + 2 * 4;
+    let rest = paper.width.saturating_sub(fixed);
+    let subject = rest / 2;
+    let columns = [
+        Columns { width: 2, right: true },
+        Columns { width: subject, right: false },
+        Columns { width: 11, right: true },
+        Columns { width: rest - subject - 2, right: false },
+        Columns { width: 11, right: true },
+        Columns { width: 9, right: false },
+    ];
+    let numbers = findings.iter().any(|finding| finding.objective.is_some());
+    if numbers {
+        let head = ["", "finding", "seen", "bound (95 %)", "objective", "origin"];
+        for line in row(&columns, &head.map(str::to_owned)) {
+            paper.line(&line);
+        }
+    }
+    for finding in findings {
+        let origin = finding.origin.as_deref().unwrap_or("none yet");
+        if finding.objective.is_some() {
+            let cells = [
+                finding.ruling.mark().to_string(),
+                format!("{}, {}", finding.subject, finding.strategy),
+                brief(&finding.observed),
+                finding.bound_text.clone(),
+                finding.objective.as_ref().map_or_else(String::new, |value| value.text.clone()),
+                origin.to_owned(),
+            ];
+            for line in row(&columns, &cells) {
+                paper.line(&line);
+            }
+        } else {
+            let text = format!("{}, {} [{origin}]", finding.subject, finding.strategy);
+            paper.paragraph(&format!(" {}  ", finding.ruling.mark()), &text);
+        }
+        reason(paper, finding);
+    }
+}
+
+fn reason(paper: &mut Paper, finding: &FindingView) {
+    let indent = "      ";
+    let reason = if finding.sample_count > 0 {
+        format!("{} ({})", finding.explanation, finding.sample_text)
+    } else {
+        finding.explanation.clone()
+    };
+    paper.paragraph(indent, &reason);
+    if let Some(blind) = &finding.blind_spot {
+        paper.paragraph(indent, &format!("blind spot: {blind}"));
+    }
+    for missing in &finding.missing {
+        let text = format!("missing: {} ({})", missing.what, missing.minutes_text);
+        paper.paragraph(indent, &text);
+        paper.command(8, &missing.command);
+    }
+}
+
+/// What was left out is told wherever the verdict is told.
+fn left_out(paper: &mut Paper, tables: &[Table]) {
+    let told = tables
+        .iter()
+        .filter(|table| matches!(table.key.as_str(), "rejected" | "excluded"))
+        .filter(|table| !table.rows.is_empty());
+    for table in told {
+        paper.heading(&table.title);
+        for cells in &table.rows {
+            let texts: Vec<_> = cells.iter().map(|cell| cell.text.as_str()).collect();
+            paper.paragraph("• ", &texts.join(" · "));
+        }
+    }
+}
+
+fn next_steps(paper: &mut Paper, report: &Report) {
+    if report.next_steps.is_empty() {
+        return;
+    }
+    paper.heading("Next steps");
+    for step in &report.next_steps {
+        paper.paragraph("• ", &step.text);
+        if !step.command.is_empty() {
+            paper.command(4, &step.command);
+        }
+    }
 }

@@ -33,7 +33,7 @@ impl Dice {
 /// A run of `rounds` rounds of A, C, B (and C under a remedy).
 pub(crate) fn made_up_run(rounds: u32, remedy: bool) -> Run {
     let mut dice = Dice(20_261_130);
-    let started: jiff::Timestamp = "2026-11-30T09:00:00Z".parse().unwrap();
+    let started = jiff::Timestamp::constant(1_796_029_200, 0);
     let mut schedule = Vec::new();
     for round in 0..rounds {
         let mut plan = |condition, remedy| {
@@ -256,7 +256,7 @@ fn drill(dice: &mut Dice, index: u32) -> ReclaimDrill {
     let boundary = dice.skewed(0.6, 0.4);
     let checkpoint = dice.skewed(0.42, 0.1);
     let exit = boundary + checkpoint + dice.skewed(0.12, 0.3);
-    let failed = index == 10;
+    let failed = index == 12;
     ReclaimDrill {
         signal_ns: 21 * SECOND,
         step_boundary_s: Some(boundary),

@@ -248,7 +248,7 @@ fn verdict(ruling: Ruling, reason: &str, gates: Vec<Gate>) -> Verdict {
         rejected: Vec::new(),
         excluded: Vec::new(),
         validity: Validity::Valid,
-        as_of: Some("2026-11-30T09:20:00Z".parse().unwrap()),
+        as_of: Some(jiff::Timestamp::constant(1_796_030_400, 0)),
         remarks: vec!["A CPU demonstration of the method; no GPU claim comes of it".to_owned()],
     }
 }
