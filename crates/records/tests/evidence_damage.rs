@@ -6,20 +6,21 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use cotenant_records::evidence::{EvidenceError, RunStatus, Store};
-use evidence_samples::{ALL, at, block, files, plan, read, write_run, write_run_at};
+use cotenant_records::evidence::{EvidenceError, ReadWhat, RunStatus, Store};
+use evidence_samples::{ALL, at, block, files, plan, read, resume, write_run, write_run_at};
 
-/// What reading says.
+/// What reading says, whether or not it wants the gaps.
 fn damage(root: &Path) -> EvidenceError {
-    match Store::open(root).unwrap().read_all(ALL) {
+    let store = Store::open(root).unwrap();
+    let [error, without_gaps] = [true, false].map(|gaps| match store.read_all(ReadWhat { gaps }) {
         Ok(evidence) => panic!("damage was not noticed: {:?}", evidence.remarks),
-        Err(error) => {
-            let text = error.to_string();
-            assert!(text.contains(&error.path().display().to_string()), "{text}");
-            assert!(!error.advice().is_empty());
-            error
-        }
-    }
+        Err(error) => error,
+    });
+    let text = error.to_string();
+    assert_eq!(text, without_gaps.to_string());
+    assert!(text.contains(&error.path().display().to_string()), "{text}");
+    assert!(!error.advice().is_empty());
+    error
 }
 
 /// A fresh folder with one complete run; gives its guard, and the run's folder.
@@ -141,35 +142,75 @@ fn one_digit_of_a_digest() {
     read(root.path());
 }
 
-#[test]
-fn any_byte_of_any_file() {
-    let (root, _folder) = sample();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move || {
-        // Steele and Vigna's SplitMix64, enough for choosing bytes.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
+/// Numbers for choosing bytes: SplitMix64 (Steele, Lea and Flood, 2014).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
-    };
+    }
+
+    /// `bytes` with one byte changed: a bit, anything, or only the case of a letter.
+    fn change(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut changed = bytes.to_vec();
+        changed[self.next() as usize % bytes.len()] ^= match self.next() % 3 {
+            0 => 1 << (self.next() % 8),
+            1 => (self.next() % 255) as u8 + 1,
+            _ => 0x20,
+        };
+        changed
+    }
+}
+
+#[test]
+fn any_byte_of_any_file() {
+    let (root, _folder) = sample();
+    let mut random = Random(1);
     for path in files(root.path()) {
         let bytes = fs::read(&path).unwrap();
-        for round in 0..60 {
-            let mut changed = bytes.clone();
-            let place = random() as usize % bytes.len();
-            changed[place] ^= match round % 3 {
-                0 => 1 << (random() % 8),
-                1 => (random() % 255) as u8 + 1,
-                _ => 0x20,
-            };
-            fs::write(&path, &changed).unwrap();
-            let error = damage(root.path());
-            assert_eq!(error.path(), path, "byte {place}: {error}");
+        for _ in 0..60 {
+            fs::write(&path, random.change(&bytes)).unwrap();
+            assert_eq!(damage(root.path()).path(), path);
         }
         fs::write(&path, &bytes).unwrap();
     }
     read(root.path());
+}
+
+#[test]
+fn any_byte_of_a_file_that_is_not_listed_yet() {
+    let root = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let mut writer = Store::open(root.path()).unwrap().create_run(&plan).unwrap();
+    let record = writer.folder().join("run.json");
+    let before = fs::read(&record).unwrap();
+    writer.write_block(&block(&plan, 1, 60)).unwrap();
+    writer.write_resume(1, &resume()).unwrap();
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    fs::write(&record, before).unwrap();
+    let whole = read(root.path()).runs.remove(0).run;
+    let mut random = Random(2);
+    for name in ["block-0001-C.jsonl.zst", "block-0001-C.gaps.zst", "block-0001-C.resume.json"] {
+        let path = folder.join(name);
+        let bytes = fs::read(&path).unwrap();
+        for _ in 0..120 {
+            let changed = random.change(&bytes);
+            fs::write(&path, &changed).unwrap();
+            match Store::open(root.path()).unwrap().read_all(ALL) {
+                // The resume belongs to the very bytes of its block's file.
+                Err(error) => assert!(error.path().starts_with(&folder), "{error}"),
+                // A byte of the compressed frame that means nothing may change unseen, as long as
+                // no record does.
+                Ok(evidence) => assert_eq!(evidence.runs[0].run, whole),
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
 }
 
 /// A block's content without its three last requests, every count made to fit.

@@ -174,3 +174,18 @@ fn an_interrupted_run_is_resumed_to_its_end() {
     let again = store.resume_run(&id, at("2026-11-30T16:00:00Z"));
     assert!(matches!(again, Err(EvidenceError::Refused { .. })), "{again:?}");
 }
+
+#[test]
+fn what_a_reader_would_refuse_is_not_written() {
+    let root = tempfile::tempdir().unwrap();
+    let plan = plan();
+    let mut writer = Store::open(root.path()).unwrap().create_run(&plan).unwrap();
+    let mut long = block(&plan, 0, 5);
+    long.remarks.push("x".repeat(5 << 20));
+    let result = writer.write_block(&long);
+    assert!(matches!(result, Err(EvidenceError::Refused { .. })), "{result:?}");
+    let left: Vec<_> = files(writer.folder());
+    assert_eq!(left.len(), 3, "the record, the schedule and the lock: {left:?}");
+    long.remarks.pop();
+    writer.write_block(&long).unwrap();
+}

@@ -15,7 +15,7 @@ use super::EvidenceError;
 use super::digest::HashingWriter;
 use super::files::{self, SealedFile, block_name};
 use super::gaps_file::GapsEntry;
-use super::lines::{Content, LINE_BYTES_MAX, encoder};
+use super::lines::{CONTENT_BYTES_MAX, Content, LINE_BYTES_MAX, encoder};
 use super::mirror::{Maybe, Mirror, Real, Stamp};
 use super::request_columns::{REQUESTS_PER_LINE, RequestColumns};
 use super::sealed::{VERSION, check_label, unreadable};
@@ -229,6 +229,10 @@ impl<'a> LineWriter<'a> {
         self.line.push(b'\n');
         if self.line.len() as u64 > LINE_BYTES_MAX {
             let why = format!("a line may have {LINE_BYTES_MAX} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        if self.out.bytes() + self.line.len() as u64 > CONTENT_BYTES_MAX {
+            let why = format!("a block may have {CONTENT_BYTES_MAX} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         self.out.write_all(&self.line)

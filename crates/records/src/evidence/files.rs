@@ -91,11 +91,19 @@ pub(super) fn write_unfinished(
         out.into_inner().into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
         Ok(sealed)
     };
-    write().map_err(|source| {
-        // The half-written file is of no use, and the error that is told is the first one.
-        let _ = fs::remove_file(&path);
-        EvidenceError::io(&path, "write", source)
+    write().map_err(|source: io::Error| {
+        discard_unfinished(folder, name);
+        match source.kind() {
+            // The content itself was refused, not the writing of it.
+            io::ErrorKind::InvalidInput => EvidenceError::refused(&path, source.to_string()),
+            _ => EvidenceError::io(&path, "write", source),
+        }
     })
+}
+
+/// Removes a temporary file that came to nothing. The error that is told is the one before it.
+pub(super) fn discard_unfinished(folder: &Path, name: &str) {
+    let _ = fs::remove_file(folder.join(format!("{name}{UNFINISHED}")));
 }
 
 /// Gives finished temporary files their names, in this order, and makes the names last.

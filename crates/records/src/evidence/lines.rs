@@ -13,7 +13,7 @@ use super::digest::hex;
 /// Longest line, bytes.
 pub(super) const LINE_BYTES_MAX: u64 = 4 << 20;
 /// Largest content of one file, bytes.
-const CONTENT_BYTES_MAX: u64 = 2 << 30;
+pub(super) const CONTENT_BYTES_MAX: u64 = 2 << 30;
 /// Compression level: zstd's default. A higher one costs the measuring machine time.
 const LEVEL: i32 = 3;
 /// Largest window that the decoder allocates, as a power of two in bytes; level 3 uses 21.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::EvidenceError;
 use super::digest::sha256_hex;
+use super::files::DOCUMENT_BYTES_MAX;
 
 /// The version of every format in this module tree that this program writes and reads.
 pub(super) const VERSION: u32 = 1;
@@ -72,6 +73,10 @@ pub(super) fn seal<T: Serialize>(
     }
     .map_err(failed)?;
     bytes.push(b'\n');
+    if bytes.len() as u64 > DOCUMENT_BYTES_MAX {
+        let why = format!("a document may have {DOCUMENT_BYTES_MAX} bytes");
+        return Err(EvidenceError::refused(path, why));
+    }
     Ok(SealedDocument { bytes, sha256 })
 }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::files::{LOCK, list, sync_folder};
 use super::folder::Folder;
-use super::ledger::{Event, History, Ledger};
+use super::ledger::{Chain, Event, History, Ledger};
 use super::lock::WriterLock;
 use super::mirror::Mirror;
 use super::stored_run::StoredStatus;
@@ -22,6 +22,9 @@ use super::{
 const BLOCKS_MAX: usize = 10_000;
 /// Most runs of the same tests that may begin within one second.
 const SAME_SECOND_MAX: u32 = 99;
+
+/// How often a reading is begun anew because a run went on meanwhile.
+const READS_MAX: u32 = 4;
 
 /// An evidence folder. Opening one creates nothing.
 #[derive(Clone, Debug)]
@@ -126,19 +129,38 @@ impl Store {
     /// All evidence, every file of it verified, runs in the order in which they began. A folder
     /// that does not exist is empty. Anything that is damaged, missing, or there without being
     /// announced is an error, unless it belongs to a run that is excluded.
+    ///
+    /// It may be called while runs are being written: what is read is then what was there at some
+    /// instant in between.
     pub fn read_all(&self, what: ReadWhat) -> Result<StoredEvidence, EvidenceError> {
-        let mut evidence = StoredEvidence::default();
         if !self.root.exists() {
-            return Ok(evidence);
+            return Ok(StoredEvidence::default());
         }
         let ledger = Ledger::of(&self.root);
-        let chain = ledger.read()?;
-        if chain.torn {
-            evidence.remarks.push(
-                "the ledger's last line was being written when the program was stopped; it counts for nothing".to_owned(),
-            );
+        for _ in 1..READS_MAX {
+            let chain = ledger.read()?;
+            match self.read_chain(&ledger, &chain, what) {
+                // What looks wrong may be a run that went on between the ledger and its folder.
+                Err(_) if ledger.read()?.entries.len() != chain.entries.len() => {}
+                result => return result,
+            }
         }
-        let histories = chain.histories(&ledger)?;
+        self.read_chain(&ledger, &ledger.read()?, what)
+    }
+
+    fn read_chain(
+        &self,
+        ledger: &Ledger,
+        chain: &Chain,
+        what: ReadWhat,
+    ) -> Result<StoredEvidence, EvidenceError> {
+        let mut evidence = StoredEvidence::default();
+        if chain.torn {
+            let remark = "the ledger's last line was being written when the program was stopped; \
+                          it counts for nothing";
+            evidence.remarks.push(remark.to_owned());
+        }
+        let histories = chain.histories(ledger)?;
         for history in &histories {
             match (read_run(&self.root, history, ledger.path(), what), &history.excluded) {
                 (Ok(run), _) => evidence.runs.push(run),

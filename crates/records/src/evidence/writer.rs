@@ -7,7 +7,7 @@ use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, ResumeCheck}
 use jiff::Timestamp;
 
 use super::block_file::{self, BlockCounts};
-use super::files::{block_name, commit, gaps_name, resume_name};
+use super::files::{block_name, commit, discard_unfinished, gaps_name, resume_name};
 use super::folder::{BlockEntry, Folder, fingerprint};
 use super::gaps_file;
 use super::ledger::{Event, Ledger};
@@ -77,9 +77,10 @@ impl RunWriter {
             return Err(self.refused(format!("block {index} is finished already")));
         }
         let gaps = gaps_file::write_unfinished(self.folder.place(), block)?;
-        let sealed = block_file::write_unfinished(self.folder.place(), block, gaps.clone())?;
-        // The gaps first: the block's own file is what makes the block exist.
         let (gaps_name, block_name) = (gaps_name(&block.plan), block_name(&block.plan));
+        let sealed = block_file::write_unfinished(self.folder.place(), block, gaps.clone())
+            .inspect_err(|_| discard_unfinished(&self.folder.path, &gaps_name))?;
+        // The gaps first: the block's own file is what makes the block exist.
         match gaps {
             Some(_) => commit(&self.folder.path, &[&gaps_name, &block_name])?,
             None => commit(&self.folder.path, &[&block_name])?,
