@@ -1,0 +1,68 @@
+//! One small GET, for readiness and metrics. The load client has its own connections, so that a
+//! scrape never waits behind a request that is measured.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::{Request, Uri};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+/// Largest body that is read, bytes.
+const BODY_MAX: usize = 16 << 20;
+
+/// Why a GET gave no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("GET {url}: {reason}")]
+pub struct GetError {
+    /// The address.
+    pub url: String,
+    /// What happened.
+    pub reason: String,
+}
+
+/// The status and body of one GET on a new connection. Only `http://` is spoken.
+///
+/// # Errors
+/// A bad URL, no connection, no answer within `patience`, or a body beyond 16 MiB.
+pub async fn get(url: &str, patience: Duration) -> Result<(u16, Bytes), GetError> {
+    let failed = |reason: String| GetError { url: url.to_owned(), reason };
+    match tokio::time::timeout(patience, get_inner(url)).await {
+        Ok(answer) => answer.map_err(failed),
+        Err(_) => Err(failed(format!("no answer within {patience:?}"))),
+    }
+}
+
+async fn get_inner(url: &str) -> Result<(u16, Bytes), String> {
+    let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
+    if uri.scheme_str() != Some("http") {
+        return Err("it does not begin with http://".into());
+    }
+    let host = uri.host().ok_or("no host")?.trim_matches(['[', ']']).to_owned();
+    let stream = TcpStream::connect((host.as_str(), uri.port_u16().unwrap_or(80)))
+        .await
+        .map_err(|error| error.to_string())?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| error.to_string())?;
+    let driver = tokio::spawn(connection);
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    let authority = uri.authority().map_or(host.as_str(), |authority| authority.as_str());
+    let request = Request::get(path)
+        .header(hyper::header::HOST, authority)
+        .header(hyper::header::CONNECTION, "close")
+        .body(Empty::<Bytes>::new())
+        .map_err(|error| error.to_string())?;
+    let answer = sender.send_request(request).await.map_err(|error| error.to_string());
+    let result = match answer {
+        Ok(answer) => {
+            let status = answer.status().as_u16();
+            let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
+            body.map(|body| (status, body.to_bytes())).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error),
+    };
+    driver.abort();
+    result
+}

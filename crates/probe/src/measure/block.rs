@@ -1,0 +1,373 @@
+//! One block, from the rest before it to the drill that ends it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cotenant_core::evidence::{
+    Block, BlockFault, ClientHealth, Condition, HostSample, Phase, PlannedBlock, Reading,
+    ReclaimDrill,
+};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::clock::monotonic_ns;
+use crate::engine_metrics;
+use crate::host::{SampledWorkload, Sampler};
+use crate::http;
+use crate::load::{Cancel, LoadResult, Schedule, run_on_thread};
+
+use super::plan::Rules;
+use super::rig::{Rig, RigError, checkpoints, steps};
+
+/// Pause between two readings of the host.
+const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// Pause between two readings of the engine's metrics.
+const SCRAPE_EVERY: Duration = Duration::from_millis(250);
+/// Longest rest for an engine that still works on old requests.
+const IDLE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why a block did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum BlockError {
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// A workload.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// The load client could not work.
+    #[error("the load client failed: {0}")]
+    Client(String),
+}
+
+/// A switch that the user throws with Ctrl-C.
+pub type Interrupt = watch::Receiver<bool>;
+
+/// Runs one block.
+pub(super) async fn run_block(
+    rig: &mut Rig,
+    rules: &Rules,
+    plan: PlannedBlock,
+    load: Option<&Schedule>,
+    interrupt: &mut Interrupt,
+) -> Result<Block, BlockError> {
+    prepare(rig, rules, plan).await?;
+    let started = crate::clock::wall_clock();
+    let zero = Instant::now();
+    let zero_ns = monotonic_ns();
+    let watchers = Watchers::start(rig, zero_ns);
+    let client = match load.filter(|_| plan.condition != Condition::B) {
+        Some(schedule) => Some(Client::start(rig, rules, schedule, zero)?),
+        None => None,
+    };
+    let outcome = drive(rig, rules, plan, zero_ns, interrupt).await;
+    if outcome.is_err() {
+        if let Some(client) = &client {
+            client.cancel.cancel();
+        }
+    }
+    let result = match client {
+        Some(client) => Some(client.finish().await?),
+        None => None,
+    };
+    let seen = watchers.finish().await;
+    let driven = outcome?;
+    let ended_ns = monotonic_ns() - zero_ns;
+    Ok(assemble(rules, plan, started, ended_ns, driven, result, seen))
+}
+
+/// Brings the workloads into the state that the condition names.
+async fn prepare(rig: &mut Rig, rules: &Rules, plan: PlannedBlock) -> Result<(), BlockError> {
+    if rig.running.is_some() {
+        // Left over from a block that did not finish.
+        rig.neighbour_down(monotonic_ns(), None).await?;
+    }
+    match plan.condition {
+        Condition::A | Condition::C => {
+            rig.engine_up().await?;
+            engine_idle(rig).await;
+        }
+        Condition::B => rig.engine_down().await?,
+    }
+    if plan.condition != Condition::A {
+        rig.neighbour_up(plan.remedy, rules.steps_before_load).await?;
+    }
+    tokio::time::sleep(rules.settle).await;
+    Ok(())
+}
+
+/// Waits until the engine has nothing left to do, as far as its metrics tell.
+async fn engine_idle(rig: &Rig) {
+    let Some(url) = rig.inference.as_ref().and_then(|rig| rig.metrics_url.clone()) else { return };
+    let deadline = Instant::now() + IDLE_PATIENCE;
+    while Instant::now() < deadline {
+        match scrape(&url).await {
+            Some(waiting) if waiting > 0.0 => tokio::time::sleep(SCRAPE_EVERY).await,
+            _ => return,
+        }
+    }
+}
+
+async fn scrape(url: &str) -> Option<f64> {
+    let (status, body) = http::get(url, Duration::from_secs(2)).await.ok()?;
+    (status == 200).then(|| engine_metrics::waiting(&String::from_utf8_lossy(&body)))?
+}
+
+/// What driving a block gave.
+struct Driven {
+    judged_from_ns: u64,
+    judged_until_ns: u64,
+    steps: Vec<cotenant_core::evidence::StepRecord>,
+    checkpoints: Vec<cotenant_core::evidence::CheckpointRecord>,
+    drill: Option<ReclaimDrill>,
+    incomplete: Option<String>,
+}
+
+/// Lives through the block: waits for the judged interval to end, asks for the checkpoint that the
+/// plan wants, and tells the neighbour to stop while the load goes on.
+async fn drive(
+    rig: &mut Rig,
+    rules: &Rules,
+    plan: PlannedBlock,
+    zero_ns: u64,
+    interrupt: &mut Interrupt,
+) -> Result<Driven, BlockError> {
+    let shape = rules.shape;
+    let at = |time: Duration| zero_ns + time.as_nanos() as u64;
+    let judged_until = shape.warm_up + shape.judged;
+    if plan.phase == Phase::Checkpoint {
+        sleep_until(at(shape.warm_up + shape.judged / 2), interrupt).await?;
+        rig.ask_checkpoint().await?;
+    }
+    sleep_until(at(judged_until), interrupt).await?;
+    let mut driven = Driven {
+        judged_from_ns: shape.warm_up.as_nanos() as u64,
+        judged_until_ns: judged_until.as_nanos() as u64,
+        steps: Vec::new(),
+        checkpoints: Vec::new(),
+        drill: None,
+        incomplete: None,
+    };
+    if let Some(running) = rig.running {
+        let id = running.workload.id;
+        if rig.neighbour_has_ended() {
+            let name = rig.neighbour.as_ref().map_or("", |neighbour| &neighbour.name).to_owned();
+            driven.incomplete = Some(rig.neighbour_ended(&name, id).to_string());
+        } else {
+            let block = (plan.condition == Condition::C).then_some(plan.index);
+            let drill = rig.neighbour_down(zero_ns, block).await?;
+            driven.drill = drill.filter(|_| plan.condition == Condition::C);
+        }
+        (driven.steps, driven.checkpoints) = rig.desk.look(id, |watched| {
+            (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns))
+        });
+    }
+    sleep_until(at(shape.load()), interrupt).await?;
+    Ok(driven)
+}
+
+/// Sleeps until an instant of the monotonic clock, or until the user interrupts.
+pub(super) async fn sleep_until(at_ns: u64, interrupt: &mut Interrupt) -> Result<(), BlockError> {
+    let left = Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
+    tokio::select! {
+        () = tokio::time::sleep(left) => Ok(()),
+        _ = interrupt.wait_for(|thrown| *thrown) => Err(BlockError::Interrupted),
+    }
+}
+
+/// The load client in its thread.
+pub(super) struct Client {
+    pub(super) cancel: Cancel,
+    thread: std::thread::JoinHandle<std::io::Result<LoadResult>>,
+}
+
+impl Client {
+    pub(super) fn start(
+        rig: &Rig,
+        rules: &Rules,
+        schedule: &Schedule,
+        zero: Instant,
+    ) -> Result<Self, BlockError> {
+        let Some(inference) = &rig.inference else {
+            return Err(BlockError::Client("there is no endpoint".into()));
+        };
+        let cancel = Cancel::new();
+        let thread = run_on_thread(
+            inference.target.clone(),
+            Arc::new(schedule.clone()),
+            rules.request_limits,
+            zero,
+            cancel.clone(),
+            None,
+        )
+        .map_err(|error| BlockError::Client(error.to_string()))?;
+        Ok(Self { cancel, thread })
+    }
+
+    pub(super) async fn finish(self) -> Result<LoadResult, BlockError> {
+        let joined = tokio::task::spawn_blocking(move || self.thread.join()).await;
+        match joined {
+            Ok(Ok(result)) => result.map_err(|error| BlockError::Client(error.to_string())),
+            Ok(Err(_)) => Err(BlockError::Client("its thread panicked".into())),
+            Err(error) => Err(BlockError::Client(error.to_string())),
+        }
+    }
+}
+
+/// What was seen beside the load.
+struct Seen {
+    host: Vec<HostSample>,
+    waiting: Vec<(u64, f64)>,
+}
+
+/// The tasks that look at the host and at the engine while a block runs.
+struct Watchers {
+    stop: watch::Sender<bool>,
+    host: JoinHandle<Vec<HostSample>>,
+    engine: JoinHandle<Vec<(u64, f64)>>,
+}
+
+impl Watchers {
+    fn start(rig: &Rig, zero_ns: u64) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let workloads = rig.workloads();
+        let guardian = rig.supervisor.guardian_pid();
+        let host = tokio::spawn(watch_host(workloads, guardian, zero_ns, stopped.clone()));
+        let url = rig.inference.as_ref().and_then(|inference| inference.metrics_url.clone());
+        let engine = tokio::spawn(watch_engine(url, zero_ns, stopped));
+        Self { stop, host, engine }
+    }
+
+    async fn finish(self) -> Seen {
+        let _ = self.stop.send(true);
+        Seen {
+            host: self.host.await.unwrap_or_default(),
+            waiting: self.engine.await.unwrap_or_default(),
+        }
+    }
+}
+
+async fn watch_host(
+    workloads: Vec<(String, Vec<u32>)>,
+    guardian: u32,
+    zero_ns: u64,
+    mut stopped: watch::Receiver<bool>,
+) -> Vec<HostSample> {
+    let mut sampler = Sampler::new(&[std::process::id(), guardian]);
+    let workloads: Vec<SampledWorkload<'_>> =
+        workloads.iter().map(|(name, roots)| SampledWorkload { name, roots }).collect();
+    // The first reading has nothing to compare with; it only sets the counters.
+    sampler.sample(0, &workloads);
+    let mut samples = Vec::new();
+    loop {
+        let ended = tokio::select! {
+            () = tokio::time::sleep(SAMPLE_EVERY) => false,
+            _ = stopped.wait_for(|stopped| *stopped) => true,
+        };
+        if ended {
+            return samples;
+        }
+        samples.push(sampler.sample(monotonic_ns().saturating_sub(zero_ns), &workloads));
+    }
+}
+
+async fn watch_engine(
+    url: Option<String>,
+    zero_ns: u64,
+    mut stopped: watch::Receiver<bool>,
+) -> Vec<(u64, f64)> {
+    let mut readings = Vec::new();
+    let Some(url) = url else { return readings };
+    loop {
+        let ended = tokio::select! {
+            () = tokio::time::sleep(SCRAPE_EVERY) => false,
+            _ = stopped.wait_for(|stopped| *stopped) => true,
+        };
+        if ended {
+            return readings;
+        }
+        if let Some(waiting) = scrape(&url).await {
+            readings.push((monotonic_ns().saturating_sub(zero_ns), waiting));
+        }
+    }
+}
+
+fn assemble(
+    rules: &Rules,
+    plan: PlannedBlock,
+    started: jiff::Timestamp,
+    ended_ns: u64,
+    driven: Driven,
+    result: Option<LoadResult>,
+    seen: Seen,
+) -> Block {
+    let (requests, gaps, client) = match result {
+        Some(result) => (result.requests, result.gaps, Some(result.health)),
+        None => (Vec::new(), Vec::new(), None),
+    };
+    let mut block = Block {
+        plan,
+        started,
+        judged_from_ns: driven.judged_from_ns,
+        judged_until_ns: driven.judged_until_ns,
+        ended_ns,
+        requests,
+        gaps,
+        steps: driven.steps,
+        checkpoints: driven.checkpoints,
+        drill: driven.drill,
+        host: seen.host,
+        engine_waiting: seen.waiting,
+        client,
+        faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
+        remarks: Vec::new(),
+    };
+    let (faults, remarks) = outside_causes(rules, &block.host, block.client.as_ref());
+    block.faults.extend(faults);
+    block.remarks = remarks;
+    block
+}
+
+/// Causes outside both tenants, from the host's readings and the client's own health alone.
+fn outside_causes(
+    rules: &Rules,
+    host: &[HostSample],
+    client: Option<&ClientHealth>,
+) -> (Vec<BlockFault>, Vec<String>) {
+    let limits = rules.limits;
+    let (mut faults, mut remarks) = (Vec::new(), Vec::new());
+    match mean(host, |sample| sample.steal_cores.clone()) {
+        Some(cores) if cores > limits.steal_cores_max => {
+            faults.push(BlockFault::Steal { cores, cores_max: limits.steal_cores_max });
+        }
+        Some(cores) if cores > 0.5 * limits.steal_cores_max => {
+            remarks.push(format!("the hypervisor took {cores:.2} cores away"));
+        }
+        Some(_) => {}
+        None => remarks.push("CPU taken by a hypervisor was not seen".to_owned()),
+    }
+    match mean(host, HostSample::foreign_cpu_cores) {
+        Some(cores) if cores > limits.foreign_cores_max => {
+            faults.push(BlockFault::ForeignCpu { cores, cores_max: limits.foreign_cores_max });
+        }
+        Some(cores) if cores > 0.5 * limits.foreign_cores_max => {
+            remarks.push(format!("processes of neither tenant used {cores:.2} cores"));
+        }
+        Some(_) => {}
+        None => remarks.push("CPU of other processes was not seen".to_owned()),
+    }
+    if let Some(client) = client {
+        let (late, most) = (client.lateness_p99_s, limits.lateness_p99_s_max);
+        if late > most {
+            faults.push(BlockFault::ClientLate { lateness_p99_s: late, lateness_max_s: most });
+        } else if late > 0.5 * most {
+            remarks.push(format!("the load client was up to {:.1} ms late (p99)", late * 1e3));
+        }
+    }
+    (faults, remarks)
+}
+
+fn mean(host: &[HostSample], reading: impl Fn(&HostSample) -> Reading<f64>) -> Option<f64> {
+    let values: Vec<f64> = host.iter().filter_map(|sample| reading(sample).ok()).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

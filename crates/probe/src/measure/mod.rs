@@ -1,0 +1,23 @@
+//! The runner of tests A, B and C: it brings workloads up and down, puts load on, looks, and hands
+//! finished blocks over. What to run and what it means is decided elsewhere.
+
+mod block;
+mod demand;
+mod desk;
+mod pilot;
+mod plan;
+mod rig;
+mod runner;
+mod setup;
+mod stack;
+
+pub use block::{BlockError, Interrupt};
+pub use demand::{DeclaredLoad, DemandError};
+pub use pilot::{
+    InferencePilot, NeighbourPilot, audit_faults, pilot_inference, pilot_neighbour, pilot_record,
+};
+pub use plan::{BlockLimits, InferenceRig, Loads, NeighbourRig, Rules, Sink};
+pub use rig::{Rig, RigError};
+pub use runner::{Progress, RunError, Runner, expected};
+pub use setup::{Places, SetupError, declared_priority, inference_rig, make_logs, neighbour_rig};
+pub use stack::{EngineFacts, engine_facts, fingerprint};

@@ -1,0 +1,462 @@
+//! The running workloads: starting, readiness, stopping, and the drill.
+
+use std::path::Path;
+use std::time::Duration;
+
+use cotenant_core::evidence::{
+    CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord,
+};
+
+use crate::clock::monotonic_ns;
+use crate::host::{ProcessTable, listeners};
+use crate::http;
+use crate::progress_log::{TrainerEvent, TrainerLog};
+use crate::supervisor::{
+    GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
+};
+
+use super::desk::Desk;
+use super::plan::{InferenceRig, NeighbourRig};
+
+/// Patience with an engine that is told to stop.
+const ENGINE_GRACE: Duration = Duration::from_secs(20);
+/// Longest wait for the memory of a process that is gone.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
+/// Steps after a start from which a resume can be judged.
+pub(super) const RESUME_STEPS: usize = 5;
+/// Pause between two looks at something that sends no event.
+const LOOK_PAUSE: Duration = Duration::from_millis(5);
+/// Pause between two questions whether an engine is ready.
+const READY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why a workload does not do what a test needs.
+#[derive(Debug, thiserror::Error)]
+pub enum RigError {
+    /// The supervisor.
+    #[error(transparent)]
+    Supervisor(#[from] SupervisorError),
+    /// An endpoint that should run does not answer.
+    #[error("`{name}` does not answer at {url}: {reason}")]
+    NotRunning {
+        /// The workload.
+        name: String,
+        /// What was asked.
+        url: String,
+        /// What was said.
+        reason: String,
+    },
+    /// A workload ended by itself.
+    #[error("`{name}` ended by itself ({how}); {last_words}")]
+    Ended {
+        /// The workload.
+        name: String,
+        /// How.
+        how: String,
+        /// Its last lines.
+        last_words: String,
+    },
+    /// It did not become ready in time.
+    #[error("`{name}` was not ready within {patience:?} ({what}); {last_words}")]
+    NotReady {
+        /// The workload.
+        name: String,
+        /// How long was waited.
+        patience: Duration,
+        /// What was waited for.
+        what: String,
+        /// Its last lines.
+        last_words: String,
+    },
+}
+
+/// A neighbour that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RunningNeighbour {
+    pub(super) workload: Workload,
+}
+
+/// A stop whose resume has not been seen yet.
+#[derive(Clone, Debug)]
+pub(super) struct PendingResume {
+    /// The block that the drill ended; `None` where the stop was no drill (test B, the pilot).
+    pub(super) block: Option<u32>,
+    pub(super) steps: Vec<StepRecord>,
+    pub(super) checkpoint_step: Option<u64>,
+}
+
+/// The two workloads under one supervisor.
+#[derive(Debug)]
+pub struct Rig {
+    pub(super) supervisor: Supervisor,
+    pub(super) desk: Desk,
+    pub(super) inference: Option<InferenceRig>,
+    pub(super) neighbour: Option<NeighbourRig>,
+    pub(super) engine: Option<Workload>,
+    pub(super) running: Option<RunningNeighbour>,
+    pub(super) pending: Option<PendingResume>,
+    pub(super) resumes: Vec<(u32, ResumeCheck)>,
+}
+
+impl Rig {
+    /// Starts the guardian. No workload runs yet.
+    ///
+    /// # Errors
+    /// The guardian cannot be started.
+    pub fn new(
+        guardian: GuardianCommand,
+        inference: Option<InferenceRig>,
+        neighbour: Option<NeighbourRig>,
+    ) -> Result<Self, RigError> {
+        let (supervisor, events) = Supervisor::spawn(guardian)?;
+        let log = neighbour.as_ref().map(|n| TrainerLog::new(n.patterns.clone()));
+        let desk = Desk::new(events, log);
+        Ok(Self {
+            supervisor,
+            desk,
+            inference,
+            neighbour,
+            engine: None,
+            running: None,
+            pending: None,
+            resumes: Vec::new(),
+        })
+    }
+
+    /// The supervisor, for audits.
+    pub fn supervisor(&self) -> &Supervisor {
+        &self.supervisor
+    }
+
+    /// Whether the runner may stop the engine.
+    pub fn supervises_engine(&self) -> bool {
+        self.inference.as_ref().is_some_and(|inference| inference.launch.is_some())
+    }
+
+    /// The workloads for the host's sampler, each with its first processes. An engine that was
+    /// found running is seen through whoever listens on its port.
+    pub(super) fn workloads(&self) -> Vec<(String, Vec<u32>)> {
+        let engine = self.inference.as_ref().map(|rig| {
+            let roots = match self.engine {
+                Some(engine) => vec![engine.pid],
+                None if rig.launch.is_none() => {
+                    listeners(Path::new("/proc"), rig.target.port())
+                }
+                None => Vec::new(),
+            };
+            (rig.name.clone(), roots)
+        });
+        let neighbour = self.neighbour.as_ref().zip(self.running);
+        engine
+            .filter(|(_, roots)| !roots.is_empty())
+            .into_iter()
+            .chain(neighbour.map(|(rig, running)| (rig.name.clone(), vec![running.workload.pid])))
+            .collect()
+    }
+
+    /// Makes sure that the engine runs and answers. Returns the seconds from start to ready, where
+    /// it was started now.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, or is not ready in time.
+    pub async fn engine_up(&mut self) -> Result<Option<f64>, RigError> {
+        let Some(inference) = self.inference.clone() else { return Ok(None) };
+        let began_ns = monotonic_ns();
+        let started = match (&inference.launch, self.engine) {
+            (Some(launch), None) => {
+                self.engine = Some(self.supervisor.start(launch.clone()).await?);
+                true
+            }
+            _ => false,
+        };
+        let deadline_ns = began_ns + inference.ready_within.as_nanos() as u64;
+        loop {
+            if let Some(engine) = self.engine {
+                let ended = self.desk.look(engine.id, |watched| {
+                    watched.exit.map(|(_, exit)| (format!("{exit:?}"), watched.last_words()))
+                });
+                if let Some((how, last_words)) = ended {
+                    self.engine = None;
+                    return Err(RigError::Ended { name: inference.name, how, last_words });
+                }
+            }
+            let reason = match http::get(&inference.ready_url, Duration::from_secs(2)).await {
+                Ok((status, _)) if (200..300).contains(&status) => {
+                    let took_s = (monotonic_ns() - began_ns) as f64 / 1e9;
+                    return Ok(started.then_some(took_s));
+                }
+                Ok((status, _)) => format!("status {status}"),
+                Err(error) => error.reason,
+            };
+            if self.engine.is_none() {
+                return Err(RigError::NotRunning {
+                    name: inference.name,
+                    url: inference.ready_url,
+                    reason,
+                });
+            }
+            if monotonic_ns() > deadline_ns {
+                let id = self.engine.map_or(0, |engine| engine.id);
+                return Err(RigError::NotReady {
+                    name: inference.name,
+                    patience: inference.ready_within,
+                    what: reason,
+                    last_words: self.desk.look(id, super::desk::Watched::last_words),
+                });
+            }
+            tokio::time::sleep(READY_PAUSE).await;
+        }
+    }
+
+    /// Makes sure that no engine process of ours exists. An endpoint that we did not start is left
+    /// alone.
+    ///
+    /// # Errors
+    /// The guardian has ended.
+    pub async fn engine_down(&mut self) -> Result<(), RigError> {
+        if let Some(engine) = self.engine.take() {
+            self.supervisor.stop(engine.id, ENGINE_GRACE).await?;
+        }
+        Ok(())
+    }
+
+    /// Starts the neighbour and waits for its first steps.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, or prints no step in time.
+    pub async fn neighbour_up(
+        &mut self,
+        remedy: Option<Remedy>,
+        steps: usize,
+    ) -> Result<(), RigError> {
+        let Some(neighbour) = self.neighbour.clone() else { return Ok(()) };
+        let workload = self.supervisor.start(neighbour.launch_under(remedy)).await?;
+        self.running = Some(RunningNeighbour { workload });
+        let ready = self
+            .desk
+            .wait(workload.id, neighbour.ready_within, |watched| {
+                let ended = watched.exit.is_some();
+                (ended || watched.step_count() >= steps).then_some(ended)
+            })
+            .await;
+        match ready {
+            Some(false) => Ok(()),
+            Some(true) => Err(self.neighbour_ended(&neighbour.name, workload.id)),
+            None => Err(RigError::NotReady {
+                name: neighbour.name,
+                patience: neighbour.ready_within,
+                what: format!("{steps} step lines of the form `{}`", neighbour.patterns.step),
+                last_words: self.desk.look(workload.id, super::desk::Watched::last_words),
+            }),
+        }
+    }
+
+    /// The error for a neighbour that is gone without having been told to go.
+    pub(super) fn neighbour_ended(&mut self, name: &str, id: u32) -> RigError {
+        self.running = None;
+        self.desk.look(id, |watched| RigError::Ended {
+            name: name.to_owned(),
+            how: watched.exit.map_or_else(|| "unknown".to_owned(), |(_, exit)| format!("{exit:?}")),
+            last_words: watched.last_words(),
+        })
+    }
+
+    /// Whether the neighbour that should run has ended.
+    pub(super) fn neighbour_has_ended(&self) -> bool {
+        self.running.is_some_and(|running| {
+            self.desk.look(running.workload.id, |watched| watched.exit.is_some())
+        })
+    }
+
+    /// Asks the neighbour for a checkpoint, where it can be asked.
+    pub(super) async fn ask_checkpoint(&self) -> Result<(), RigError> {
+        let signal = self.neighbour.as_ref().and_then(|neighbour| neighbour.checkpoint_signal);
+        if let Some((running, signal)) = self.running.zip(signal) {
+            self.supervisor.signal(running.workload.id, signal).await?;
+        }
+        Ok(())
+    }
+
+    /// Kills the neighbour at once, as a fault would.
+    ///
+    /// # Errors
+    /// The guardian has ended.
+    pub async fn neighbour_killed(&mut self) -> Result<(), RigError> {
+        if let Some(running) = self.running.take() {
+            self.supervisor.signal(running.workload.id, Signal::Kill).await?;
+            // What is left of the group, if anything; a workload that is gone already is no error.
+            let _ = self.supervisor.stop(running.workload.id, Duration::ZERO).await;
+        }
+        Ok(())
+    }
+
+    /// Tells the neighbour to stop and watches it go. `zero_ns` is the start of the block.
+    ///
+    /// # Errors
+    /// The guardian has ended.
+    pub(super) async fn neighbour_down(
+        &mut self,
+        zero_ns: u64,
+        block: Option<u32>,
+    ) -> Result<Option<ReclaimDrill>, RigError> {
+        let Some(neighbour) = self.neighbour.clone() else { return Ok(None) };
+        self.see_resume();
+        let Some(running) = self.running.take() else { return Ok(None) };
+        let id = running.workload.id;
+        let report = self.supervisor.stop(id, neighbour.notice).await?;
+        let memory_free_ns = memory_free_ns(running.workload.pid).await;
+        let (steps, checkpoints, stopping_ns) = self.desk.look(id, |watched| {
+            let stopping = watched
+                .events
+                .iter()
+                .find(|(_, event)| matches!(event, TrainerEvent::Stopping))
+                .map(|(at_ns, _)| *at_ns);
+            (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns), stopping)
+        });
+        let after_signal: Option<&CheckpointRecord> = checkpoints
+            .iter()
+            .rfind(|checkpoint| checkpoint.at_ns + zero_ns >= report.signal_ns);
+        let checkpoint_step =
+            checkpoints.last().map(|checkpoint| checkpoint.step).filter(|step| *step > 0);
+        let drill = drill(
+            &report,
+            zero_ns,
+            stopping_ns,
+            after_signal,
+            memory_free_ns,
+            steps.last().map(|step| step.step),
+            checkpoint_step,
+            neighbour.patterns.checkpoint.is_some(),
+        );
+        self.pending = Some(PendingResume { block, steps, checkpoint_step });
+        Ok(Some(drill))
+    }
+
+    /// Compares what the running neighbour has printed since its start with what it printed before
+    /// the last stop, and keeps the result where that stop was a drill. Called before it is stopped
+    /// again, when it has printed as much as it will.
+    pub(super) fn see_resume(&mut self) {
+        let (Some(running), Some(pending)) = (self.running, self.pending.take()) else { return };
+        let started_ns = running.workload.started_ns;
+        let (after, restore_s) = self.desk.look(running.workload.id, |watched| {
+            let restore = watched.events.iter().find_map(|(at_ns, event)| match event {
+                TrainerEvent::Resumed { .. } => {
+                    Some(at_ns.saturating_sub(started_ns) as f64 / 1e9)
+                }
+                _ => None,
+            });
+            (steps(&watched.events, started_ns), restore)
+        });
+        let first_step_s = after.first().map_or(0.0, |step| step.at_ns as f64 / 1e9);
+        let check = ResumeCheck::compare(
+            &pending.steps,
+            &after,
+            pending.checkpoint_step,
+            first_step_s,
+            restore_s,
+        );
+        self.resumes.extend(pending.block.map(|block| (block, check)));
+    }
+
+    /// Whether a drill waits for the start after it.
+    pub(super) fn awaits_resume(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.block.is_some())
+    }
+
+    /// Resumes that were seen, by the block whose drill they follow. Each is given once.
+    pub(super) fn take_resumes(&mut self) -> Vec<(u32, ResumeCheck)> {
+        std::mem::take(&mut self.resumes)
+    }
+
+    /// Stops everything that was started.
+    pub async fn shutdown(self) {
+        // What the guardian cannot do any more, its end does.
+        let _ = self.supervisor.shutdown().await;
+    }
+}
+
+/// When no process of a group holds memory any more, monotonic nanoseconds: looked at, not taken
+/// from the exit.
+async fn memory_free_ns(group: u32) -> Option<u64> {
+    let deadline_ns = monotonic_ns() + MEMORY_PATIENCE.as_nanos() as u64;
+    while monotonic_ns() < deadline_ns {
+        let table = ProcessTable::scan(Path::new("/proc")).ok()?;
+        let holds = table.iter().any(|process| process.group == group && process.is_alive());
+        if !holds {
+            return Some(monotonic_ns());
+        }
+        tokio::time::sleep(LOOK_PAUSE).await;
+    }
+    None
+}
+
+#[expect(clippy::too_many_arguments, reason = "the parts of one drill, each seen elsewhere")]
+fn drill(
+    report: &StopReport,
+    zero_ns: u64,
+    stopping_ns: Option<u64>,
+    checkpoint: Option<&CheckpointRecord>,
+    memory_free_ns: Option<u64>,
+    last_step: Option<u64>,
+    checkpoint_step: Option<u64>,
+    checkpoint_expected: bool,
+) -> ReclaimDrill {
+    let since = |at_ns: u64| at_ns.saturating_sub(report.signal_ns) as f64 / 1e9;
+    let failure = if report.killed {
+        Some("it did not go within its notice and was killed".to_owned())
+    } else if report.exit.is_some_and(|exit| !exit.is_success()) {
+        Some(format!("it ended with {:?}", report.exit.map(|exit| format!("{exit:?}"))))
+    } else if checkpoint_expected && checkpoint.is_none() {
+        Some("it left without a checkpoint".to_owned())
+    } else if memory_free_ns.is_none() {
+        Some("its memory was not free after its exit".to_owned())
+    } else {
+        None
+    };
+    ReclaimDrill {
+        signal_ns: report.signal_ns.saturating_sub(zero_ns),
+        step_boundary_s: stopping_ns.map(since),
+        checkpoint_s: checkpoint.map(|checkpoint| checkpoint.duration_s),
+        exit_s: Some(since(report.gone_ns)),
+        memory_free_s: memory_free_ns.map(since),
+        last_step,
+        checkpoint_step,
+        failure,
+        resume: None,
+    }
+}
+
+/// The steps among a trainer's events, counted from `zero_ns`; those before it are left out.
+pub(super) fn steps(events: &[(u64, TrainerEvent)], zero_ns: u64) -> Vec<StepRecord> {
+    events
+        .iter()
+        .filter_map(|(at_ns, event)| match event {
+            TrainerEvent::Step { step, duration_s, loss, tokens } => Some(StepRecord {
+                step: *step,
+                at_ns: at_ns.checked_sub(zero_ns)?,
+                duration_s: *duration_s,
+                loss: *loss,
+                tokens: *tokens,
+            }),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The checkpoints among a trainer's events, counted from `zero_ns`.
+pub(super) fn checkpoints(
+    events: &[(u64, TrainerEvent)],
+    zero_ns: u64,
+) -> Vec<CheckpointRecord> {
+    events
+        .iter()
+        .filter_map(|(at_ns, event)| match event {
+            TrainerEvent::Checkpoint { step, duration_s, bytes } => Some(CheckpointRecord {
+                step: step.unwrap_or(0),
+                at_ns: at_ns.checked_sub(zero_ns)?,
+                duration_s: duration_s.unwrap_or(0.0),
+                bytes: *bytes,
+            }),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,192 @@
+//! The run: blocks in the order of the schedule, each handed over as soon as it is finished.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cotenant_core::evidence::{Condition, PlannedBlock};
+
+use crate::load::Schedule;
+
+use super::block::{BlockError, Interrupt, run_block};
+use super::plan::{Loads, Rules, Sink};
+use super::rig::{Rig, RigError};
+
+/// Times a block is tried before the run gives up: a workload that fails to start once may start
+/// the next time.
+const TRIES: u32 = 2;
+
+/// What the run tells while it goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// A block begins.
+    Begun {
+        /// The block.
+        plan: PlannedBlock,
+        /// Blocks finished so far, those of an earlier part of the run included.
+        finished: usize,
+        /// Blocks in all.
+        planned: usize,
+        /// About how long the rest takes.
+        left: Duration,
+    },
+    /// A block is finished and safe on disk.
+    Finished {
+        /// The block.
+        plan: PlannedBlock,
+        /// Why it does not count, if it does not.
+        faults: Vec<String>,
+    },
+    /// A block failed and is tried again.
+    Again {
+        /// The block.
+        plan: PlannedBlock,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Why a run ended before its schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The user asked to stop. Finished blocks are kept.
+    #[error("interrupted; the finished blocks are kept")]
+    Interrupted,
+    /// A block could not be run.
+    #[error("block {index} of test {letter}: {source}")]
+    Block {
+        /// Its index.
+        index: u32,
+        /// Its test.
+        letter: char,
+        /// Why.
+        source: BlockError,
+    },
+    /// A workload.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// The load could not be made.
+    #[error("no load can be made: {0}")]
+    Load(String),
+    /// The evidence could not be written.
+    #[error("{0}")]
+    Sink(String),
+}
+
+/// One run.
+pub struct Runner<'a> {
+    /// The workloads.
+    pub rig: &'a mut Rig,
+    /// How blocks are run.
+    pub rules: &'a Rules,
+    /// What to run, in order.
+    pub schedule: &'a [PlannedBlock],
+    /// Blocks that are finished already.
+    pub finished: BTreeSet<u32>,
+    /// The load of each pair.
+    pub loads: &'a dyn Loads,
+    /// Where blocks go.
+    pub sink: &'a mut dyn Sink,
+    /// Who is told.
+    pub progress: &'a mut dyn FnMut(Progress),
+    /// The user's switch.
+    pub interrupt: Interrupt,
+}
+
+impl Runner<'_> {
+    /// Runs what is left of the schedule. Whatever happens, no neighbour runs when this returns.
+    ///
+    /// # Errors
+    /// Blocks that were finished before are safe in the sink.
+    pub async fn run(mut self) -> Result<(), RunError> {
+        let result = self.run_blocks().await;
+        // The last drill has a resume too: the neighbour is started once more, and only for that.
+        let result = match result {
+            Ok(()) => self.last_resume().await,
+            Err(error) => Err(error),
+        };
+        let down = self.rig.neighbour_down(crate::clock::monotonic_ns(), None).await;
+        result.and(down.map(|_| ()).map_err(RunError::from))
+    }
+
+    async fn run_blocks(&mut self) -> Result<(), RunError> {
+        for plan in self.schedule {
+            if self.finished.contains(&plan.index) {
+                continue;
+            }
+            if *self.interrupt.borrow() {
+                return Err(RunError::Interrupted);
+            }
+            let left = self.time_left();
+            (self.progress)(Progress::Begun {
+                plan: *plan,
+                finished: self.finished.len(),
+                planned: self.schedule.len(),
+                left,
+            });
+            let load = match plan.condition {
+                Condition::B => None,
+                Condition::A | Condition::C => {
+                    Some(self.loads.of_pair(plan.pair).map_err(RunError::Load)?)
+                }
+            };
+            self.one(*plan, load.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn one(&mut self, plan: PlannedBlock, load: Option<&Schedule>) -> Result<(), RunError> {
+        let mut tries = 0;
+        let block = loop {
+            tries += 1;
+            match run_block(self.rig, self.rules, plan, load, &mut self.interrupt).await {
+                Ok(block) => break block,
+                Err(BlockError::Interrupted) => return Err(RunError::Interrupted),
+                Err(error) if tries < TRIES => {
+                    (self.progress)(Progress::Again { plan, reason: error.to_string() });
+                    self.rig.neighbour_down(crate::clock::monotonic_ns(), None).await?;
+                }
+                Err(source) => {
+                    let letter = plan.condition.letter();
+                    return Err(RunError::Block { index: plan.index, letter, source });
+                }
+            }
+        };
+        self.sink.block(&block).map_err(RunError::Sink)?;
+        self.finished.insert(plan.index);
+        for (index, resume) in self.rig.take_resumes() {
+            self.sink.resume(index, &resume).map_err(RunError::Sink)?;
+        }
+        let faults = block.faults.iter().map(|fault| format!("{fault:?}")).collect();
+        (self.progress)(Progress::Finished { plan, faults });
+        Ok(())
+    }
+
+    /// Starts the neighbour once more to see whether it resumes from the last drill.
+    async fn last_resume(&mut self) -> Result<(), RunError> {
+        if !self.rig.awaits_resume() {
+            return Ok(());
+        }
+        let remedy = self.schedule.last().and_then(|plan| plan.remedy);
+        let steps = self.rules.steps_before_load.max(super::rig::RESUME_STEPS);
+        self.rig.neighbour_up(remedy, steps).await?;
+        self.rig.see_resume();
+        for (index, resume) in self.rig.take_resumes() {
+            self.sink.resume(index, &resume).map_err(RunError::Sink)?;
+        }
+        Ok(())
+    }
+
+    fn time_left(&self) -> Duration {
+        let left = self.schedule.iter().filter(|plan| !self.finished.contains(&plan.index));
+        left.map(|plan| expected(self.rules, plan)).sum()
+    }
+}
+
+/// About how long a block takes, with the rest and the starts around it.
+pub fn expected(rules: &Rules, plan: &PlannedBlock) -> Duration {
+    let starts = match plan.condition {
+        Condition::A => Duration::ZERO,
+        Condition::B | Condition::C => Duration::from_secs(1),
+    };
+    rules.shape.load() + rules.settle + starts
+}

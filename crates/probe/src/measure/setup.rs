@@ -1,0 +1,196 @@
+//! From what a site declares to the workloads that the runner drives.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cotenant_core::site::{
+    self, HostCpu, Inference, LogFormat, NeighbourPriority, SharingMode, Site, Training, Workload,
+};
+
+use crate::load::{Target, TargetError, TargetSpec};
+use crate::progress_log::{Template, TemplateError, TrainerPatterns};
+use crate::supervisor::{Launch, Priority, Signal};
+
+use super::plan::{InferenceRig, NeighbourRig};
+
+/// Patience between the stop signal and SIGKILL where the site declares no notice.
+const NOTICE_DEFAULT: Duration = Duration::from_secs(60);
+
+/// Why a declared workload cannot be driven.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The endpoint.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A template of the trainer's log.
+    #[error("`{workload}`: the template of its {what} line cannot be used: {source}")]
+    Template {
+        /// The workload.
+        workload: String,
+        /// Which line.
+        what: &'static str,
+        /// Why.
+        source: TemplateError,
+    },
+    /// Nothing to start.
+    #[error("`{0}` declares no `launch`, so it cannot be started and stopped")]
+    NoLaunch(String),
+    /// No pattern to read progress with.
+    #[error(
+        "`{0}` declares no `log`, so its steps cannot be seen: declare `log: {{ format: cotenant }}` \
+         or a template such as `step={{step}} loss={{loss}}`"
+    )]
+    NoLog(String),
+}
+
+/// Where the workloads run and write.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The site file's folder: relative paths start there.
+    pub folder: PathBuf,
+    /// Folder of the workloads' logs.
+    pub logs: PathBuf,
+}
+
+/// Prepares inference. `model` is the name that the server gave, where the site names none.
+///
+/// # Errors
+/// The endpoint cannot be used.
+pub fn inference_rig(
+    site: &Site,
+    workload: &Workload,
+    inference: &Inference,
+    places: &Places,
+    spec: impl FnOnce(TargetSpec) -> TargetSpec,
+) -> Result<InferenceRig, SetupError> {
+    let model = workload.model.as_ref().map(|model| model.name.clone()).unwrap_or_default();
+    let target = Target::new(spec(TargetSpec::new(&inference.endpoint, model)))?;
+    let ready = inference.launch.as_ref().map(|launch| launch.ready.clone()).unwrap_or_default();
+    let launch = inference
+        .launch
+        .as_ref()
+        .map(|declared| launch(site, &workload.name, declared, Priority::default(), places));
+    Ok(InferenceRig {
+        name: workload.name.clone(),
+        launch,
+        ready_url: format!("{}{}", inference.endpoint, ready.path),
+        ready_within: ready.time_limit,
+        target,
+        metrics_url: inference.metrics_endpoint.clone(),
+    })
+}
+
+/// Prepares a training neighbour.
+///
+/// # Errors
+/// It cannot be started, or its log cannot be read.
+pub fn neighbour_rig(
+    site: &Site,
+    workload: &Workload,
+    training: &Training,
+    places: &Places,
+) -> Result<NeighbourRig, SetupError> {
+    let declared =
+        training.launch.as_ref().ok_or_else(|| SetupError::NoLaunch(workload.name.clone()))?;
+    let preemption = training.preemption.as_ref();
+    Ok(NeighbourRig {
+        name: workload.name.clone(),
+        launch: launch(site, &workload.name, declared, declared_priority(site), places),
+        idle: Priority { nice: None, idle: true },
+        ready_within: declared.ready.time_limit,
+        patterns: patterns(workload, training)?,
+        checkpoint_signal: training
+            .checkpoint
+            .as_ref()
+            .and_then(|checkpoint| checkpoint.signal)
+            .and_then(signal),
+        notice: preemption.and_then(|preemption| preemption.notice).unwrap_or(NOTICE_DEFAULT),
+    })
+}
+
+/// The priority of the neighbour that the site declares.
+pub fn declared_priority(site: &Site) -> Priority {
+    match &site.sharing.mode {
+        SharingMode::HostCpu(HostCpu { neighbour_priority, .. }) => match neighbour_priority {
+            NeighbourPriority::Normal => Priority::default(),
+            NeighbourPriority::Idle => Priority { nice: None, idle: true },
+            NeighbourPriority::Nice(nice) => {
+                Priority { nice: Some(i32::from(*nice)), idle: false }
+            }
+        },
+        _ => Priority::default(),
+    }
+}
+
+fn launch(
+    site: &Site,
+    name: &str,
+    declared: &site::Launch,
+    priority: Priority,
+    places: &Places,
+) -> Launch {
+    let affinity = match &site.sharing.mode {
+        SharingMode::HostCpu(host) => host
+            .affinity
+            .get(name)
+            .map(|cores| cores.iter().map(|core| *core as usize).collect()),
+        _ => None,
+    };
+    let cwd = declared.cwd.as_ref().map_or_else(|| places.folder.clone(), |c| places.folder.join(c));
+    Launch {
+        name: name.to_owned(),
+        argv: declared.argv.clone(),
+        cwd: Some(cwd),
+        env: declared.env.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        priority,
+        affinity,
+        log: Some(places.logs.join(format!("{name}.log"))),
+    }
+}
+
+fn patterns(workload: &Workload, training: &Training) -> Result<TrainerPatterns, SetupError> {
+    let name = || workload.name.clone();
+    let parse = |what: &'static str, text: &str| {
+        Template::parse(text)
+            .map_err(|source| SetupError::Template { workload: name(), what, source })
+    };
+    let log = training.log.as_ref().ok_or_else(|| SetupError::NoLog(name()))?;
+    let mut patterns = match &log.format {
+        LogFormat::Cotenant => TrainerPatterns::embedded()
+            .map_err(|source| SetupError::Template { workload: name(), what: "step", source })?,
+        LogFormat::Template(text) => TrainerPatterns {
+            step: parse("step", text)?,
+            checkpoint: None,
+            resumed: None,
+            stopping: None,
+        },
+    };
+    if let Some(text) = &log.checkpoint {
+        patterns.checkpoint = Some(parse("checkpoint", text)?);
+    }
+    if let Some(text) = &log.resumed {
+        patterns.resumed = Some(parse("resumed", text)?);
+    }
+    Ok(patterns)
+}
+
+fn signal(declared: site::Signal) -> Option<Signal> {
+    Some(match declared {
+        site::Signal::Term => Signal::Terminate,
+        site::Signal::Int => Signal::Interrupt,
+        site::Signal::Hup => Signal::Hangup,
+        site::Signal::Usr1 => Signal::User1,
+        site::Signal::Usr2 => Signal::User2,
+        site::Signal::Kill => Signal::Kill,
+        // A trainer that dumps core on it is not asked for a checkpoint with it.
+        site::Signal::Quit => return None,
+    })
+}
+
+/// Makes the folder of the logs.
+///
+/// # Errors
+/// The system's.
+pub fn make_logs(logs: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(logs)
+}
