@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p cotenant-report --example sample_report -- FOLDER`
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/report/support/mod.rs"]
 mod support;
 
 use std::path::PathBuf;

@@ -53,7 +53,7 @@ pub(super) fn log_time(title: &str, low: f64, high: f64) -> Axis {
         decades if decades < 2.5 => &[1.0, 2.0, 5.0],
         _ => &[1.0],
     };
-    let (min, max) = (low / 1.08, high * 1.08);
+    let (min, max) = (low / 1.08, high * 1.2);
     let first = min.log10().floor() as i32;
     let last = max.log10().ceil() as i32;
     let mut ticks = Vec::new();
@@ -83,7 +83,7 @@ pub(super) fn nines(title: &str, n: u64) -> Axis {
     // The shares that people name come first; a further one is kept where it has room.
     for share in [0.0, 0.95, 0.99, 0.999, 0.9999, 0.9, 0.5, 0.8] {
         let has_room =
-            ticks.iter().all(|tick| (nine(tick.at) - nine(share)).abs() > nine(max) / 11.0);
+            ticks.iter().all(|tick| (nine(tick.at) - nine(share)).abs() > nine(max) / 9.0);
         if share <= max + 1e-9 && has_room {
             ticks.push(Tick { at: share, text: format::share(share) });
         }
@@ -131,6 +131,6 @@ mod tests {
         let axis = nines("x", 200);
         assert_eq!(axis.max, 0.9975);
         let texts: Vec<_> = axis.ticks.iter().map(|tick| tick.text.as_str()).collect();
-        assert_eq!(texts, ["0 %", "50 %", "80 %", "95 %", "99 %"]);
+        assert_eq!(texts, ["0 %", "50 %", "80 %", "90 %", "95 %", "99 %"]);
     }
 }

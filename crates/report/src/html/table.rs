@@ -51,7 +51,8 @@ pub(super) fn cell(value: &Value) -> Markup {
         @match value.state {
             State::Missing => span class="missing" { (glue(&value.text)) },
             State::Unbounded => span class="unbounded" { (value.text) "\u{a0}∞" },
-            State::Known | State::Words => (glue(&value.text)),
+            State::Words => span class="words" { (glue(&value.text)) },
+            State::Known => (glue(&value.text)),
         }
     }
 }

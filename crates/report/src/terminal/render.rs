@@ -174,16 +174,31 @@ fn story(paper: &mut Paper, story: &Story) {
         let text = format!("{} ({}): {}; {}", column.title, column.seen, ruling, column.summary);
         paper.paragraph(&pad(&column.letters, 7), &text);
     }
-    paper.blank();
-    let count = story.columns.len().max(1);
-    let (title, objective) = (18, 10);
-    let each = paper.width.saturating_sub(title + objective + 2 + 2 * count) / count;
-    let each = each.max(6);
-    let mut columns =
-        vec![Columns { width: title, right: false }, Columns { width: objective, right: true }];
-    columns.extend((0..count).map(|_| Columns { width: each, right: true }));
+    // As many columns side by side as have room; further ones in a table of their own.
+    let room = paper.width.saturating_sub(TITLE_WIDTH + OBJECTIVE_WIDTH + 2) / (CELL_WIDTH_MIN + 2);
+    let columns: Vec<usize> = (0..story.columns.len()).collect();
+    for shown in columns.chunks(room.max(1)) {
+        paper.blank();
+        story_table(paper, story, shown);
+    }
+}
+
+const TITLE_WIDTH: usize = 18;
+const OBJECTIVE_WIDTH: usize = 10;
+const CELL_WIDTH_MIN: usize = 8;
+
+fn story_table(paper: &mut Paper, story: &Story, shown: &[usize]) {
+    let room = paper.width.saturating_sub(TITLE_WIDTH + OBJECTIVE_WIDTH + 2);
+    let each = (room / shown.len().max(1)).saturating_sub(2).min(18);
+    let mut columns = vec![
+        Columns { width: TITLE_WIDTH, right: false },
+        Columns { width: OBJECTIVE_WIDTH, right: true },
+    ];
+    columns.extend(shown.iter().map(|_| Columns { width: each, right: true }));
     let mut head = vec![String::new(), "objective".to_owned()];
-    head.extend(story.columns.iter().map(|column| column.letters.clone()));
+    head.extend(
+        shown.iter().filter_map(|&index| story.columns.get(index)).map(|c| c.letters.clone()),
+    );
     for line in row(&columns, &head) {
         paper.line(&line);
     }
@@ -195,16 +210,16 @@ fn story(paper: &mut Paper, story: &Story) {
                 paper.styled_line(Style::new().bold(), &line);
             }
         }
-        for line in row(&columns, &story_cells(entry)) {
+        for line in row(&columns, &story_cells(entry, shown)) {
             paper.line(&line);
         }
     }
 }
 
-fn story_cells(entry: &StoryRow) -> Vec<String> {
+fn story_cells(entry: &StoryRow, shown: &[usize]) -> Vec<String> {
     let objective = entry.objective.as_ref().map_or_else(String::new, |value| value.text.clone());
     let mut cells = vec![entry.title.clone(), objective];
-    cells.extend(entry.cells.iter().map(|cell| {
+    cells.extend(shown.iter().filter_map(|&index| entry.cells.get(index)).map(|cell| {
         let text = brief(&cell.value);
         match cell.ruling {
             Some(word) => format!("{} {text}", word.mark()),
@@ -232,7 +247,9 @@ fn gates(paper: &mut Paper, gates: &[GateView]) {
         for (index, line) in name.iter().enumerate() {
             let lead = if index == 0 { format!("{word}{gap}") } else { " ".repeat(word_width) };
             let line = paper.styled(Style::new().bold(), line);
-            paper.text.push_str(&format_line(&lead, &line));
+            paper.text.push_str(&lead);
+            paper.text.push_str(&line);
+            paper.text.push('\n');
         }
         paper.paragraph(&" ".repeat(word_width), &gate.summary);
         if !gate.findings.is_empty() {
@@ -240,10 +257,6 @@ fn gates(paper: &mut Paper, gates: &[GateView]) {
         }
         paper.blank();
     }
-}
-
-fn format_line(lead: &str, line: &str) -> String {
-    format!("{lead}{line}\n")
 }
 
 /// The findings of one gate: value, bound, objective, origin; below each the reason.

@@ -26,7 +26,8 @@ impl Dice {
     /// A skewed positive number around `median`.
     fn skewed(&mut self, median: f64, spread: f64) -> f64 {
         let normal: f64 = (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0;
-        median * (spread * normal).exp()
+        // A whole number of microseconds: the last bits of `exp` differ between C libraries.
+        (median * (spread * normal).exp() * 1e6).round() / 1e6
     }
 }
 

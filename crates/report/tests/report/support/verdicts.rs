@@ -162,8 +162,10 @@ fn other_gates(accepted: bool) -> Vec<Gate> {
             let mut open = plain(subject, Ruling::NotProven, None, "The site file is silent.");
             open.missing = vec![Missing {
                 what: what.to_owned(),
-                remedy: format!("site.yaml: operations.{subject}.accepted_by: <name>")
-                    .replace(' ', "_"),
+                remedy: format!(
+                    "site.yaml: operations.{}.accepted_by: <name>",
+                    subject.replace(' ', "_")
+                ),
                 minutes: Some(0.0),
             }];
             open

@@ -1,0 +1,181 @@
+//! The numbers that a report computes, against values worked out by hand.
+
+use crate::support::samples;
+use cotenant_core::evidence::{Condition, Outcome};
+use cotenant_report::{AxisScale, Report, SeriesKind, State, StoryCell};
+
+fn cell<'a>(report: &'a Report, key: &str, letters: &str) -> &'a StoryCell {
+    let column = report.story.columns.iter().position(|column| column.letters == letters).unwrap();
+    let row = report.story.rows.iter().find(|row| row.key == key).unwrap();
+    &row.cells[column]
+}
+
+#[test]
+fn quantiles_are_order_statistics_of_the_judged_requests() {
+    let sample = samples().swap_remove(0);
+    let mut alone: Vec<f64> = sample.runs[0]
+        .blocks
+        .iter()
+        .filter(|block| block.plan.condition == Condition::A && block.is_valid())
+        .flat_map(|block| {
+            block
+                .requests
+                .iter()
+                .filter(|r| r.intended_ns >= block.judged_from_ns)
+                .filter(|r| r.intended_ns < block.judged_until_ns)
+        })
+        .map(|request| (request.first_token_ns.unwrap() - request.intended_ns) as f64 / 1e9)
+        .collect();
+    alone.sort_by(f64::total_cmp);
+    let rank = (alone.len() * 99).div_ceil(100);
+    let report = sample.report();
+    assert_eq!(cell(&report, "ttft_p99", "A").value.value, Some(alone[rank - 1]));
+}
+
+#[test]
+fn a_request_that_never_completed_has_no_limit() {
+    let mut sample = samples().swap_remove(0);
+    for block in &mut sample.runs[0].blocks {
+        for request in block.requests.iter_mut().filter(|request| request.index % 10 == 5) {
+            request.outcome = Outcome::Reset;
+        }
+    }
+    let report = sample.report();
+    let value = &cell(&report, "ttft_p99", "A").value;
+    assert_eq!((value.state, value.value), (State::Unbounded, None));
+    let errors = cell(&report, "error_rate", "A").value.value.unwrap();
+    assert!((0.08..0.12).contains(&errors), "{errors}");
+    let curve = &report.charts.latency[0].series[0];
+    assert_eq!(curve.kind, SeriesKind::InferenceAlone);
+    assert!((curve.unbounded_from.unwrap() - (1.0 - errors)).abs() < 1e-5);
+    assert!(curve.points.iter().all(|(_, value)| value.is_finite()));
+}
+
+#[test]
+fn a_sample_too_small_for_a_quantile_says_so() {
+    let mut sample = samples().swap_remove(3);
+    for block in &mut sample.runs[0].blocks {
+        block.requests.truncate(20);
+        block.gaps.truncate(20);
+    }
+    sample.verdict.gates[0].findings.clear();
+    let report = sample.report();
+    let value = &cell(&report, "ttft_p99", "A").value;
+    assert_eq!(value.state, State::Missing);
+    assert!(value.text.ends_with("values support no p99"), "{}", value.text);
+}
+
+#[test]
+fn the_verdict_s_own_value_and_ruling_stand_in_the_story() {
+    let report = samples().swap_remove(1).report();
+    let together = cell(&report, "ttft_p95", "C");
+    assert_eq!(together.value.value, Some(0.688));
+    assert_eq!(together.ruling.map(cotenant_report::Word::text), Some("FAIL"));
+    let remedied = cell(&report, "ttft_p95", "C′");
+    assert_eq!(remedied.ruling.map(cotenant_report::Word::text), Some("PASS"));
+    let letters: Vec<_> = report.story.columns.iter().map(|c| c.letters.as_str()).collect();
+    assert_eq!(letters, ["A", "C", "C′", "A | B"]);
+}
+
+#[test]
+fn a_block_that_is_left_out_moves_no_number_and_is_shown() {
+    let sample = samples().swap_remove(1);
+    let report = sample.report();
+    let mut without = samples().swap_remove(1);
+    without.runs[0].blocks.retain(|block| block.plan.index != 7);
+    let without = without.report();
+    assert_eq!(cell(&report, "ttft_p99", "C′"), cell(&without, "ttft_p99", "C′"));
+    let shown: Vec<_> = report.charts.timeline.lanes[0]
+        .blocks
+        .iter()
+        .filter(|block| block.rejected.is_some())
+        .map(|block| block.index)
+        .collect();
+    assert_eq!(shown, [7]);
+    let table = report.tables.iter().find(|table| table.key == "rejected").unwrap();
+    assert!(table.rows.iter().any(|row| row[3].text.contains("0.31 cores")));
+}
+
+#[test]
+fn a_run_that_is_left_out_leaves_nothing_seen() {
+    let mut sample = samples().swap_remove(0);
+    sample.verdict.excluded = vec![(sample.runs[0].id.clone(), "another kernel".to_owned())];
+    let report = sample.report();
+    assert_eq!(cell(&report, "ttft_p99", "A").value.state, State::Missing);
+    assert!(report.charts.steps.missing.is_some());
+}
+
+#[test]
+fn classes_are_never_averaged() {
+    let mut sample = samples().swap_remove(0);
+    for block in &mut sample.runs[0].blocks {
+        for request in block.requests.iter_mut().filter(|request| request.index % 2 == 1) {
+            request.class = 1;
+        }
+    }
+    let report = sample.report();
+    let rows: Vec<_> = report.story.rows.iter().filter(|row| row.key == "ttft_p95").collect();
+    assert_eq!(rows.len(), 2);
+    assert_ne!(rows[0].group, rows[1].group);
+    assert_eq!(report.charts.latency.len(), 4);
+}
+
+#[test]
+fn missing_host_readings_are_no_zeros() {
+    let report = samples().swap_remove(0).report();
+    let table = report.tables.iter().find(|table| table.key == "host").unwrap();
+    let clock = table.rows.iter().find(|row| row[0].text == "CPU clock").unwrap();
+    assert_eq!(clock[1].state, State::Missing);
+    assert!(clock[1].text.contains("names no clock"), "{}", clock[1].text);
+    let alone = &report.charts.host.bars[0];
+    assert_eq!(alone.segments[1].value.state, State::Missing);
+}
+
+#[test]
+fn curves_rise_and_lie_inside_their_axes() {
+    for sample in samples() {
+        for chart in sample.report().charts.latency {
+            assert_eq!((chart.x.scale, chart.y.scale), (AxisScale::Nines, AxisScale::Log));
+            for curve in &chart.series {
+                assert!(
+                    curve
+                        .points
+                        .windows(2)
+                        .all(|pair| { pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1 })
+                );
+                for (share, value) in &curve.points {
+                    assert!((chart.x.min..=chart.x.max).contains(share), "{share}");
+                    assert!((chart.y.min..=chart.y.max).contains(value), "{value}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn drills_add_up_to_memory_free() {
+    let report = samples().swap_remove(1).report();
+    let table = report.tables.iter().find(|table| table.key == "drills").unwrap();
+    let free = table.columns.iter().position(|column| column.key == "memory_free_s").unwrap();
+    assert_eq!(report.charts.drills.bars.len(), table.rows.len());
+    for (bar, row) in report.charts.drills.bars.iter().zip(&table.rows) {
+        let sum: f64 = bar.parts.iter().map(|part| part.value.value.unwrap()).sum();
+        assert!((sum - row[free].value.unwrap()).abs() < 1e-9);
+    }
+    assert!(table.note.starts_with("12 drills, 1 failed"), "{}", table.note);
+}
+
+#[test]
+fn nothing_at_all_still_makes_a_report() {
+    let sample = samples().swap_remove(4);
+    let report = sample.report();
+    assert!(report.charts.latency.iter().all(|chart| chart.missing.is_some()));
+    assert!(report.charts.timeline.missing.is_some());
+    assert!(
+        report
+            .story
+            .rows
+            .iter()
+            .all(|row| { row.cells.iter().all(|cell| cell.value.value.is_none()) })
+    );
+}
