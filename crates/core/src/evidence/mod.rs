@@ -6,6 +6,7 @@
 mod block;
 mod fingerprint;
 mod host;
+mod point;
 mod request;
 mod run;
 mod training;
@@ -13,6 +14,7 @@ mod training;
 pub use block::{Block, BlockFault, Condition, Phase, PlannedBlock, Remedy};
 pub use fingerprint::{Aspect, Fingerprint};
 pub use host::{CgroupCpu, HostSample, Missing, Pressure, Reading};
+pub use point::{PointEstimate, PointMetric};
 pub use request::{ChunkGaps, ClientHealth, Outcome, RequestRecord, TokenSource};
 pub use run::{EnforcementAudit, Origin, Pilot, Run, TestedLoad};
 pub use training::{CheckpointRecord, ReclaimDrill, ResumeCheck, StepRecord};

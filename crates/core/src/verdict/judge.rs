@@ -1,6 +1,6 @@
 //! From a site and its runs to the whole answer.
 
-use crate::evidence::{Condition, Origin, Run};
+use crate::evidence::{Condition, Origin, PointEstimate, Run};
 use crate::site::{Site, SharingMode, WorkloadKind};
 
 use super::decide::{Evaluation, decide, missing};
@@ -25,11 +25,13 @@ pub struct Question<'a> {
     /// The instant to judge for: the newest evidence's time, or the site's own, unless the user
     /// asks for another.
     pub as_of: Option<jiff::Timestamp>,
+    /// Single numbers from elsewhere. They can neither fail nor pass.
+    pub points: &'a [PointEstimate],
 }
 
 /// Judges. Same input, same answer.
 pub fn judge(question: &Question<'_>) -> Verdict {
-    let Question { site, site_file, runs, excluded, as_of } = *question;
+    let Question { site, site_file, runs, excluded, as_of, points: _ } = *question;
     let inference = site.inference().next();
     // The neighbour is the one that was tested last, else the first one declared.
     let tested = runs
