@@ -29,6 +29,19 @@ pub enum TraceWindow {
     },
 }
 
+impl TraceWindow {
+    /// Its start and its length in a trace, cut at the trace's end.
+    pub fn bounds(self, trace: &Trace) -> (Duration, Duration) {
+        let span = trace.span();
+        let (start, length) = match self {
+            Self::Whole => (Duration::ZERO, span),
+            Self::From { start, length } => (start, length),
+            Self::Busiest { length } => (busiest(&trace.requests, length), length),
+        };
+        (start, span.saturating_sub(start).min(length))
+    }
+}
+
 /// The process that makes the arrivals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
@@ -180,7 +193,7 @@ impl Arrivals {
                     }
                 }
                 positive("the larger rate of the ramp", from_per_s.max(*to_per_s))?;
-                Ok((from_per_s + to_per_s) / 2.0 * seconds)
+                Ok(f64::midpoint(*from_per_s, *to_per_s) * seconds)
             }
             Self::Trace { rate_factor, trace, .. } => {
                 positive("rate_factor", *rate_factor)?;
@@ -225,7 +238,7 @@ fn renewals(end_s: f64, mut gap_s: impl FnMut() -> f64) -> Vec<Arrival> {
 /// Λ(t) = a·t + (b − a)·t²/(2T) (Çinlar's method): unit-rate arrivals u map to
 /// t = 2u / (a + √(a² + 2u(b − a)/T)), the root that stays exact where b is near a.
 fn ramp(from: f64, to: f64, end_s: f64, random: &mut Pcg64) -> Vec<Arrival> {
-    let total = (from + to) / 2.0 * end_s;
+    let total = f64::midpoint(from, to) * end_s;
     let mut arrivals = Vec::new();
     let mut unit: f64 = Exp1.sample(random);
     while unit < total {
@@ -246,13 +259,8 @@ fn replay(
     rate_factor: f64,
     duration: Duration,
 ) -> Result<Vec<Arrival>, ScheduleError> {
-    let span = trace.span();
-    let (start, length) = match window {
-        TraceWindow::Whole => (Duration::ZERO, span),
-        TraceWindow::From { start, length } => (start, length),
-        TraceWindow::Busiest { length } => (busiest(&trace.requests, length), length),
-    };
-    let available_s = span.saturating_sub(start).min(length).as_secs_f64() / rate_factor;
+    let (start, length) = window.bounds(trace);
+    let available_s = length.as_secs_f64() / rate_factor;
     // A window that ends before the block would leave its end without load, and the block would
     // look better than it is. A microsecond is left to rounding.
     if available_s + 1e-6 < duration.as_secs_f64() {
@@ -266,7 +274,7 @@ fn replay(
     let arrivals = trace.requests[from..]
         .iter()
         .map(|row| Arrival {
-            at: Duration::from_secs_f64((row.at - start).as_secs_f64() / rate_factor),
+            at: Duration::from_secs_f64(row.at.saturating_sub(start).as_secs_f64() / rate_factor),
             row: Some(*row),
         })
         .take_while(|arrival| arrival.at < duration)

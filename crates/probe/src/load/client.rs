@@ -53,8 +53,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            request_timeout: Duration::from_secs(300),
-            stall_limit: Duration::from_secs(60),
+            request_timeout: Duration::from_mins(5),
+            stall_limit: Duration::from_mins(1),
             stall_threshold: Duration::from_millis(200),
             connect_timeout: Duration::from_secs(10),
             idle_connection_max: Duration::from_secs(4),
@@ -86,7 +86,7 @@ pub struct LoadResult {
     /// client took the request up; what the network or the server then takes to accept a
     /// connection is theirs, and stands in the latencies alone.
     pub health: ClientHealth,
-    /// The words of the first 200 failures, in order of index.
+    /// The words of the 200 failures that ended first, in order of index.
     pub failures: Vec<FailureDetail>,
     /// Connections that were opened.
     pub connections_opened: u32,
@@ -212,7 +212,13 @@ struct Dispatcher<'a> {
     prepared: Option<(u32, Bytes)>,
     open: JoinSet<Finished>,
     open_max: usize,
-    ended: Vec<Option<Finished>>,
+    /// By index; `None` while a request has not ended.
+    records: Vec<Option<RequestRecord>>,
+    /// Of the requests that were taken up, in order of their end.
+    lateness_ns: Vec<u64>,
+    gaps: Vec<ChunkGaps>,
+    failures: Vec<FailureDetail>,
+    chunks_coalesced: u64,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -225,8 +231,6 @@ impl<'a> Dispatcher<'a> {
             .map(|index| Reverse((nanoseconds(schedule.requests[index].intended), index as u32)))
             .collect();
         let streams_max = streams_possible(shared.limits.streams_max.max(1)) as usize;
-        let mut ended = Vec::new();
-        ended.resize_with(schedule.requests.len(), || None);
         Self {
             shared,
             schedule,
@@ -235,7 +239,11 @@ impl<'a> Dispatcher<'a> {
             prepared: None,
             open: JoinSet::new(),
             open_max: 0,
-            ended,
+            records: vec![None; schedule.requests.len()],
+            lateness_ns: Vec::with_capacity(schedule.requests.len()),
+            gaps: Vec::new(),
+            failures: Vec::new(),
+            chunks_coalesced: 0,
         }
     }
 
@@ -271,6 +279,10 @@ impl<'a> Dispatcher<'a> {
         while let Some(joined) = self.open.try_join_next() {
             self.take(joined);
         }
+        // Before the start the clock of the block stands at 0, where its first request is due.
+        if Instant::now() < self.shared.start {
+            return;
+        }
         let now_ns = self.shared.now_ns();
         while self.open.len() < self.streams_max
             && let Some(Reverse((due_ns, index))) = self.due.peek().copied()
@@ -282,7 +294,7 @@ impl<'a> Dispatcher<'a> {
             if waited_ns >= nanoseconds(self.shared.limits.request_timeout) {
                 let detail =
                     "its time limit passed while it waited for one of the client's streams";
-                self.unsent(&planned, due_ns, Outcome::TimedOut, waited_ns, detail);
+                self.unsent(&planned, due_ns, Outcome::TimedOut, Some(waited_ns), detail);
                 self.next_of_user(index, now_ns);
                 continue;
             }
@@ -310,12 +322,27 @@ impl<'a> Dispatcher<'a> {
         match joined {
             Ok(finished) => {
                 let (index, end_ns) = (finished.record.index, finished.record.end_ns);
-                self.ended[index as usize] = Some(finished);
+                self.keep(finished);
                 self.next_of_user(index, end_ns);
             }
             // No task is aborted, so this is a panic: a bug, which must not become a record.
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
+    }
+
+    fn keep(&mut self, finished: Finished) {
+        let (request, outcome) = (finished.record.index, finished.record.outcome);
+        if let Some(detail) = finished.detail
+            && self.failures.len() < FAILURE_DETAILS_MAX
+        {
+            self.failures.push(FailureDetail { request, outcome, detail });
+        }
+        self.lateness_ns.extend(finished.lateness_ns);
+        self.chunks_coalesced += u64::from(finished.chunks_coalesced);
+        if !finished.gaps.gaps_us.is_empty() {
+            self.gaps.push(finished.gaps);
+        }
+        self.records[request as usize] = Some(finished.record);
     }
 
     /// In a closed loop the end of a request makes the same user's next one due.
@@ -331,74 +358,55 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
+    /// Records a request that was never sent.
     fn unsent(
         &mut self,
         planned: &PlannedRequest,
         intended_ns: u64,
         outcome: Outcome,
-        lateness_ns: u64,
+        lateness_ns: Option<u64>,
         detail: &str,
     ) {
         let end_ns = self.shared.now_ns().max(intended_ns);
         let (record, gaps) = Progress::default().into_record(planned, intended_ns, end_ns, outcome);
         let detail = Some(detail.to_owned());
-        self.ended[planned.index as usize] =
-            Some(Finished { record, gaps, detail, lateness_ns, chunks_coalesced: 0 });
+        self.keep(Finished { record, gaps, detail, lateness_ns, chunks_coalesced: 0 });
     }
 
     /// Records what was never sent and puts everything together.
     fn finish(mut self, before: ThreadUse) -> LoadResult {
         let now_ns = self.shared.now_ns();
-        let taken_up: Vec<bool> = self.ended.iter().map(Option::is_some).collect();
         for planned in &self.schedule.requests {
-            if !taken_up[planned.index as usize] {
+            if self.records[planned.index as usize].is_none() {
                 let intended_ns = match self.schedule.pacing {
                     Pacing::Open => nanoseconds(planned.intended),
                     Pacing::Closed { .. } => now_ns,
                 };
+                // What was due and still waited for a stream was late; the rest never was.
+                let late_ns = now_ns.checked_sub(intended_ns).filter(|late| *late > 0);
                 let detail = "the test ended before it was sent";
-                self.unsent(planned, intended_ns, Outcome::Cancelled, 0, detail);
+                self.unsent(planned, intended_ns, Outcome::Cancelled, late_ns, detail);
             }
         }
-        let mut result = LoadResult {
-            requests: Vec::with_capacity(self.ended.len()),
-            gaps: Vec::new(),
-            health: ClientHealth::default(),
-            failures: Vec::new(),
-            connections_opened: self.shared.connections_opened.load(Ordering::Relaxed),
-            reconnects: self.shared.reconnects.load(Ordering::Relaxed),
-            chunks_coalesced: 0,
-        };
-        let mut lateness_ns = Vec::with_capacity(self.ended.len());
-        for (finished, taken_up) in self.ended.into_iter().flatten().zip(taken_up) {
-            // What was cancelled before its time was never late.
-            if taken_up {
-                lateness_ns.push(finished.lateness_ns);
-            }
-            gather(&mut result, finished);
-        }
-        let sent = result.requests.iter().filter(|request| request.sent_ns.is_some()).count();
-        result.health = health(
-            result.requests.len() as u32,
+        let requests: Vec<RequestRecord> = self.records.into_iter().flatten().collect();
+        self.gaps.sort_unstable_by_key(|gaps| gaps.request);
+        self.failures.sort_unstable_by_key(|failure| failure.request);
+        let sent = requests.iter().filter(|request| request.sent_ns.is_some()).count();
+        let health = health(
+            requests.len() as u32,
             sent as u32,
-            lateness_ns,
+            self.lateness_ns,
             before,
             self.open_max as u32,
         );
-        result
+        LoadResult {
+            requests,
+            gaps: self.gaps,
+            health,
+            failures: self.failures,
+            connections_opened: self.shared.connections_opened.load(Ordering::Relaxed),
+            reconnects: self.shared.reconnects.load(Ordering::Relaxed),
+            chunks_coalesced: self.chunks_coalesced,
+        }
     }
-}
-
-fn gather(result: &mut LoadResult, finished: Finished) {
-    if let Some(detail) = finished.detail
-        && result.failures.len() < FAILURE_DETAILS_MAX
-    {
-        let (request, outcome) = (finished.record.index, finished.record.outcome);
-        result.failures.push(FailureDetail { request, outcome, detail });
-    }
-    result.chunks_coalesced += u64::from(finished.chunks_coalesced);
-    if !finished.gaps.gaps_us.is_empty() {
-        result.gaps.push(finished.gaps);
-    }
-    result.requests.push(finished.record);
 }

@@ -63,7 +63,8 @@ pub(super) struct Finished {
     pub(super) record: RequestRecord,
     pub(super) gaps: ChunkGaps,
     pub(super) detail: Option<String>,
-    pub(super) lateness_ns: u64,
+    /// Intended time to the moment at which the request was taken up; `None` if it never was due.
+    pub(super) lateness_ns: Option<u64>,
     pub(super) chunks_coalesced: u32,
 }
 
@@ -74,7 +75,7 @@ pub(super) async fn exchange(
     intended_ns: u64,
     body: Bytes,
 ) -> Finished {
-    let lateness_ns = shared.now_ns().saturating_sub(intended_ns);
+    let lateness_ns = Some(shared.now_ns().saturating_sub(intended_ns));
     let mut progress = Progress::default();
     let deadline_ns = intended_ns.saturating_add(nanoseconds(shared.limits.request_timeout));
     let stall_ns = nanoseconds(shared.limits.stall_limit);

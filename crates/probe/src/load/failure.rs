@@ -19,10 +19,9 @@ pub(super) fn after_head(error: &hyper::Error) -> Failure {
         Some(io::ErrorKind::UnexpectedEof) => Outcome::Truncated,
         // A chunk size that is no number, or a chunk without its end.
         Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => Outcome::Malformed,
-        Some(_) => Outcome::Reset,
         None if error.is_incomplete_message() => Outcome::Truncated,
         None if error.is_parse() => Outcome::Malformed,
-        None => Outcome::Reset,
+        Some(_) | None => Outcome::Reset,
     };
     Failure::new(outcome, words(error))
 }

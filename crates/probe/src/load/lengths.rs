@@ -129,7 +129,6 @@ impl LengthDistribution {
         };
         match *self {
             Self::Fixed(0) => refuse(0, "a length must be at least 1 token"),
-            Self::Fixed(_) => Ok(()),
             Self::LogNormal { p50: 0, .. } => refuse(0, "the median must be at least 1 token"),
             Self::LogNormal { p50, p95, .. } if p95 < p50 => {
                 refuse(p95, "the 95th percentile must be at least the median")
@@ -137,7 +136,7 @@ impl LengthDistribution {
             Self::LogNormal { min, max, .. } if min == 0 || min > max => {
                 refuse(min, "the least must be at least 1 and at most the most")
             }
-            Self::LogNormal { .. } => Ok(()),
+            Self::Fixed(_) | Self::LogNormal { .. } => Ok(()),
         }
     }
 

@@ -11,6 +11,7 @@ mod exchange;
 mod failure;
 mod health;
 mod lengths;
+pub mod mock;
 mod progress;
 mod prompt;
 mod schedule;

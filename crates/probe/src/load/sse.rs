@@ -96,8 +96,8 @@ impl SseParser {
     pub fn finish(&mut self, mut on_event: impl FnMut(SseEvent<'_>) -> Continue) {
         let line = std::mem::take(&mut self.line);
         // A line that cannot be taken would have failed before: it is within the bound already.
-        let taken = self.take_line(&line, &mut on_event);
-        if taken.is_ok() && self.has_data && self.data == b"[DONE]" {
+        let taken = line.is_empty() || self.take_line(&line, &mut on_event).is_ok();
+        if taken && self.has_data && self.data == b"[DONE]" {
             on_event(SseEvent { name: &self.name, data: &self.data });
         }
         *self = Self::default();

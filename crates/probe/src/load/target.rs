@@ -144,6 +144,11 @@ impl Target {
         &self.spec
     }
 
+    /// The endpoint's port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Host and port, to be resolved.
     pub(super) fn address(&self) -> (&str, u16) {
         (&self.host, self.port)

@@ -80,7 +80,7 @@ impl ColumnMap {
     }
 
     /// The known map whose columns all stand among `names`.
-    pub(super) fn recognise<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Option<Self> {
+    pub(super) fn recognise<'a>(names: &(impl Iterator<Item = &'a str> + Clone)) -> Option<Self> {
         Self::known().into_iter().map(|(_, map)| map).find(|map| {
             let holds = |name: &String| names.clone().any(|known| known == name);
             holds(&map.time) && holds(&map.prompt_tokens) && holds(&map.output_tokens)

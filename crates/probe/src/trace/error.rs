@@ -46,13 +46,13 @@ const TEXT_CHARACTERS_MAX: usize = 80;
 pub(super) struct Problem {
     pub(super) column: Option<String>,
     pub(super) text: Option<String>,
-    pub(super) problem: String,
+    pub(super) what: String,
     pub(super) hint: String,
 }
 
 impl Problem {
-    pub(super) fn new(problem: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { column: None, text: None, problem: problem.into(), hint: hint.into() }
+    pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { column: None, text: None, what: what.into(), hint: hint.into() }
     }
 
     pub(super) fn column(mut self, column: &str) -> Self {
@@ -69,14 +69,14 @@ impl Problem {
         self
     }
 
-    pub(super) fn at(self, file: &str, line: Option<u64>) -> TraceError {
-        TraceError {
+    pub(super) fn at(self, file: &str, line: Option<u64>) -> Box<TraceError> {
+        Box::new(TraceError {
             file: file.to_owned(),
             line,
             column: self.column,
             text: self.text,
-            problem: self.problem,
+            problem: self.what,
             hint: self.hint,
-        }
+        })
     }
 }

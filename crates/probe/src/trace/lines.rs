@@ -28,7 +28,7 @@ pub(super) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     /// Opens a stream and tells gzip from plain by the first two bytes.
-    pub(super) fn open(file: &'a str, input: impl Read + 'a) -> Result<Self, TraceError> {
+    pub(super) fn open(file: &'a str, input: impl Read + 'a) -> Result<Self, Box<TraceError>> {
         let mut head = BufReader::with_capacity(1 << 16, input);
         let magic = head.fill_buf().map_err(|error| unreadable(file, None, &error))?;
         // A reader may give one byte at first; a trace of one byte is no gzip file anyhow.
@@ -46,7 +46,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line without its end, and its number.
-    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>, TraceError> {
+    pub(super) fn next_line(&mut self) -> Result<Option<(u64, &str)>, Box<TraceError>> {
         self.buffer.clear();
         let limit = LINE_BYTES_MAX as u64 + 1;
         let read = (&mut self.input).take(limit).read_until(b'\n', &mut self.buffer);
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn strip_end(&mut self, line: u64) -> Result<(), TraceError> {
+    fn strip_end(&mut self, line: u64) -> Result<(), Box<TraceError>> {
         if self.buffer.last() != Some(&b'\n') {
             // The last line without an end. A lone carriage return is the rest of a cut line end.
             if self.buffer.last() == Some(&b'\r') {
@@ -105,7 +105,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    fn broken(&self, line: u64, error: &io::Error) -> TraceError {
+    fn broken(&self, line: u64, error: &io::Error) -> Box<TraceError> {
         if self.gzip {
             let cut = error.kind() == io::ErrorKind::UnexpectedEof;
             let problem = if cut {
@@ -120,7 +120,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn unreadable(file: &str, line: Option<u64>, error: &io::Error) -> TraceError {
+fn unreadable(file: &str, line: Option<u64>, error: &io::Error) -> Box<TraceError> {
     Problem::new(format!("cannot be read: {error}"), "check the path and its permissions")
         .at(file, line)
 }

@@ -58,7 +58,7 @@ pub struct ReadOptions {
 }
 
 /// Reads a trace from a file.
-pub fn read_file(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError> {
+pub fn read_file(path: &Path, options: &ReadOptions) -> Result<Trace, Box<TraceError>> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| {
         Problem::new(format!("cannot be opened: {error}"), "check the path and its permissions")
@@ -68,7 +68,7 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Result<Trace, TraceError
 }
 
 /// Reads a trace from any reader; `name` stands in the errors.
-pub fn read(name: &str, input: impl Read, options: &ReadOptions) -> Result<Trace, TraceError> {
+pub fn read(name: &str, input: impl Read, options: &ReadOptions) -> Result<Trace, Box<TraceError>> {
     let mut lines = Lines::open(name, input)?;
     let Some((number, first)) = lines.next_line()? else {
         return Err(no_rows(name));
@@ -83,13 +83,13 @@ pub fn read(name: &str, input: impl Read, options: &ReadOptions) -> Result<Trace
     while let Some((number, line)) = lines.next_line()? {
         rows.add(reader.row(line)).map_err(|problem| problem.at(name, Some(number)))?;
     }
-    if rows.rows.is_empty() {
+    if rows.read.is_empty() {
         return Err(no_rows(name));
     }
     rows.finish(name, reader.format)
 }
 
-fn no_rows(name: &str) -> TraceError {
+fn no_rows(name: &str) -> Box<TraceError> {
     Problem::new("the file has no rows", "give a trace with at least one request").at(name, None)
 }
 
@@ -102,7 +102,7 @@ struct Row {
 
 #[derive(Default)]
 struct Rows {
-    rows: Vec<Row>,
+    read: Vec<Row>,
     out_of_order: u64,
     options_sort: bool,
 }
@@ -110,13 +110,13 @@ struct Rows {
 impl Rows {
     fn add(&mut self, row: Result<Row, Problem>) -> Result<(), Problem> {
         let row = row?;
-        if self.rows.len() >= ROWS_MAX {
+        if self.read.len() >= ROWS_MAX {
             return Err(Problem::new(
                 format!("the trace has more than {ROWS_MAX} rows"),
                 "cut it into parts",
             ));
         }
-        if self.rows.last().is_some_and(|last| row.at_ns < last.at_ns) {
+        if self.read.last().is_some_and(|last| row.at_ns < last.at_ns) {
             if !self.options_sort {
                 return Err(Problem::new(
                     "the row arrived before the row above it",
@@ -125,16 +125,16 @@ impl Rows {
             }
             self.out_of_order += 1;
         }
-        self.rows.push(row);
+        self.read.push(row);
         Ok(())
     }
 
-    fn finish(mut self, name: &str, format: TraceFormat) -> Result<Trace, TraceError> {
+    fn finish(mut self, name: &str, format: TraceFormat) -> Result<Trace, Box<TraceError>> {
         // A stable sort keeps rows that share one stamp in the order of the file.
-        self.rows.sort_by_key(|row| row.at_ns);
-        let origin_ns = self.rows.first().map_or(0, |row| row.at_ns);
-        let mut requests = Vec::with_capacity(self.rows.len());
-        for row in &self.rows {
+        self.read.sort_by_key(|row| row.at_ns);
+        let origin_ns = self.read.first().map_or(0, |row| row.at_ns);
+        let mut requests = Vec::with_capacity(self.read.len());
+        for row in &self.read {
             let ns = u64::try_from(row.at_ns - origin_ns).map_err(|_| {
                 Problem::new(
                     "the trace spans more than 500 years",
@@ -178,10 +178,11 @@ impl RowReader {
             format.clone()
         } else {
             let object = json_object(first)?;
-            let map = ColumnMap::recognise(object.keys().map(String::as_str)).ok_or_else(|| {
-                let keys: Vec<&str> = object.keys().map(String::as_str).collect();
-                unknown_columns(&keys).text(first)
-            })?;
+            let map =
+                ColumnMap::recognise(&object.keys().map(String::as_str)).ok_or_else(|| {
+                    let keys: Vec<&str> = object.keys().map(String::as_str).collect();
+                    unknown_columns(&keys).text(first)
+                })?;
             TraceFormat::JsonLines(map)
         };
         Ok(Self { format, header: Vec::new(), positions: [0; 3], first_line_is_row: true })
@@ -193,7 +194,7 @@ impl RowReader {
         let names: Vec<&str> = header.iter().map(String::as_str).collect();
         let map = match asked {
             Some(TraceFormat::Csv(map) | TraceFormat::JsonLines(map)) => map.clone(),
-            None => ColumnMap::recognise(names.iter().copied())
+            None => ColumnMap::recognise(&names.iter().copied())
                 .ok_or_else(|| unknown_columns(&names).text(first))?,
         };
         let position = |column: &str| {

@@ -1,0 +1,311 @@
+//! What the load client costs and how far it can be trusted: it runs against the mock, client and
+//! server in processes of their own on one core each, and compares the client's figures with the
+//! server's own record. `cargo run --release -p cotenant-probe --example client_bench`
+//!
+//! Read the figures together with the load average that is printed above them.
+#![expect(clippy::print_stdout, reason = "an example prints its result")]
+
+use std::error::Error;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cotenant_core::evidence::RequestRecord;
+use cotenant_probe::load::mock::{MockOptions, MockStats, TimeSummary, serve};
+use cotenant_probe::load::{
+    Arrivals, Cancel, LengthDistribution, Lengths, Limits, LoadResult, LoadSpec, PromptForm,
+    Target, TargetSpec, pin_thread, run_on_thread, schedule,
+};
+
+type Anything = Box<dyn Error + Send + Sync>;
+
+const SERVER_CORE: usize = 0;
+const CLIENT_CORE: usize = 1;
+
+fn main() -> Result<(), Anything> {
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments.get(1).map(String::as_str) {
+        Some("serve") => serve_on_core(&arguments[2..]),
+        Some("load") => load_on_core(&arguments[2..]),
+        _ => bench(),
+    }
+}
+
+/// One scene: what the server does and what it is asked.
+struct Scene {
+    name: &'static str,
+    first_token_ms: u64,
+    spread_ms: u64,
+    token_gap_ms: u64,
+    streams: u32,
+    requests: u32,
+    tokens: u32,
+}
+
+const SCENES: [Scene; 4] = [
+    Scene {
+        name: "1,024 streams of 128 tokens at 20 ms",
+        first_token_ms: 100,
+        spread_ms: 20,
+        token_gap_ms: 20,
+        streams: 1024,
+        requests: 2048,
+        tokens: 128,
+    },
+    Scene {
+        name: "one-token streams, 64 at once",
+        first_token_ms: 0,
+        spread_ms: 0,
+        token_gap_ms: 0,
+        streams: 64,
+        requests: 200_000,
+        tokens: 1,
+    },
+    Scene {
+        name: "paced tokens, 1,200 streams of 512 tokens at 10 ms",
+        first_token_ms: 100,
+        spread_ms: 10,
+        token_gap_ms: 10,
+        streams: 1200,
+        requests: 1200,
+        tokens: 512,
+    },
+    Scene {
+        name: "blast, 16 streams of 1,024 tokens without pause",
+        first_token_ms: 0,
+        spread_ms: 0,
+        token_gap_ms: 0,
+        streams: 16,
+        requests: 2_000,
+        tokens: 1024,
+    },
+];
+
+fn bench() -> Result<(), Anything> {
+    let cores = std::thread::available_parallelism()?.get();
+    println!("cores {cores}, server on core {SERVER_CORE}, client on core {CLIENT_CORE}");
+    if cores < 2 {
+        return Err("the bench needs two cores".into());
+    }
+    for scene in &SCENES {
+        println!("\n{}", scene.name);
+        println!("  load average    {}", load_average());
+        let mut server = Server::start(scene)?;
+        let url = server.url.clone();
+        let numbers = [scene.streams, scene.requests, scene.tokens].map(|n| n.to_string());
+        let status =
+            Command::new(std::env::current_exe()?).args(["load", &url]).args(numbers).status()?;
+        server.stop();
+        if !status.success() {
+            return Err("the client's process failed".into());
+        }
+    }
+    Ok(())
+}
+
+fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_else(|_| "unknown".to_owned());
+    text.split_ascii_whitespace().take(3).collect::<Vec<_>>().join(" ")
+}
+
+/// The server's process. It ends with this one: its standard input closes.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(scene: &Scene) -> Result<Self, Anything> {
+        let times = [scene.first_token_ms, scene.spread_ms, scene.token_gap_ms];
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("serve")
+            .args(times.map(|ms| ms.to_string()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut url = String::new();
+        let output = child.stdout.take().ok_or("the server has no output")?;
+        BufReader::new(output).read_line(&mut url)?;
+        Ok(Self { child, url: url.trim().to_owned() })
+    }
+
+    fn stop(&mut self) {
+        drop(self.child.stdin.take());
+        // It may have ended already.
+        let _ = self.child.wait();
+    }
+}
+
+fn serve_on_core(arguments: &[String]) -> Result<(), Anything> {
+    pin_thread(SERVER_CORE)?;
+    let ms = |at: usize| -> Result<Duration, Anything> {
+        let text = arguments.get(at).ok_or("serve FIRST SPREAD GAP")?;
+        Ok(Duration::from_millis(text.parse()?))
+    };
+    let options = MockOptions {
+        first_token: ms(0)?,
+        first_token_spread: ms(1)?,
+        token_gap: ms(2)?,
+        ..MockOptions::default()
+    };
+    raise_open_files()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async move {
+        let listener = tokio::net::TcpSocket::new_v4()?;
+        listener.bind("127.0.0.1:0".parse()?)?;
+        let listener = listener.listen(4096)?;
+        println!("http://{}", listener.local_addr()?);
+        let (closed, until_closed) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            // Ends when the parent closes the pipe or dies.
+            let _ = std::io::stdin().read_to_end(&mut Vec::new());
+            let _ = closed.send(());
+        });
+        tokio::select! {
+            () = serve(listener, options) => {}
+            _ = until_closed => {}
+        }
+        Ok(())
+    })
+}
+
+fn raise_open_files() -> Result<(), Anything> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
+    Ok(())
+}
+
+fn load_on_core(arguments: &[String]) -> Result<(), Anything> {
+    let url = arguments.first().ok_or("load URL STREAMS REQUESTS TOKENS")?;
+    let number = |at: usize| -> Result<u32, Anything> {
+        Ok(arguments.get(at).ok_or("load URL STREAMS REQUESTS TOKENS")?.parse()?)
+    };
+    let (streams, requests, tokens) = (number(1)?, number(2)?, number(3)?);
+    let arrivals = Arrivals::ClosedLoop { users: streams, think: Duration::ZERO, requests };
+    let lengths = Lengths::Drawn {
+        prompt: LengthDistribution::Fixed(16),
+        output: LengthDistribution::Fixed(tokens),
+    };
+    let plan = schedule(&LoadSpec::new(arrivals, lengths, Duration::from_secs(1), 1))?;
+    let spec = TargetSpec {
+        prompt: PromptForm::Words { bytes_per_token: 4.0 },
+        ..TargetSpec::new(url.as_str(), "mock")
+    };
+    let target = Target::new(spec)?;
+    let limits = Limits { streams_max: streams, connections_warm: streams, ..Limits::default() };
+    let start = Instant::now() + Duration::from_millis(500);
+    let load =
+        run_on_thread(target, Arc::new(plan), limits, start, Cancel::new(), Some(CLIENT_CORE))?;
+    let result = load.join().map_err(|_| "the client panicked")??;
+    let memory_kib = peak_memory_kib();
+    let server: MockStats = server_stats(url)?;
+    print_result(&result, &server, memory_kib, streams, tokens);
+    Ok(())
+}
+
+fn print_result(
+    result: &LoadResult,
+    server: &MockStats,
+    memory_kib: u64,
+    streams: u32,
+    tokens: u32,
+) {
+    let complete = result.requests.iter().filter(|record| record.outcome.is_complete()).count();
+    let last_ns = result.requests.iter().map(|record| record.end_ns).max().unwrap_or(1);
+    let first_ns = result.requests.iter().filter_map(|record| record.sent_ns).min().unwrap_or(0);
+    let seconds = last_ns.saturating_sub(first_ns) as f64 / 1e9;
+    let tokens_seen: u64 =
+        result.requests.iter().map(|record| u64::from(record.output_tokens)).sum();
+    println!("  completed       {complete} of {}", result.requests.len());
+    for failure in result.failures.iter().take(3) {
+        println!("  failed          {}: {}", failure.outcome.name(), failure.detail);
+    }
+    let from_sent = first_token(result, |record| record.sent_ns);
+    let from_intended = first_token(result, |record| Some(record.intended_ns));
+    let mut gaps: Vec<u32> =
+        result.gaps.iter().flat_map(|gaps| gaps.gaps_us.iter().copied()).collect();
+    let gap = TimeSummary::of(&mut gaps);
+    compare("TTFT from send", from_sent, server.first_token);
+    compare("TTFT from due", from_intended, server.first_token);
+    if tokens > 1 {
+        compare("chunk gap", gap, server.chunk_gap);
+    }
+    let late = server.lateness;
+    println!("  server late     p50 {} p99 {} us", late.p50_us, late.p99_us);
+    let open = (result.health.streams_open_max, server.streams_open_max);
+    println!("  streams open    client {}, server {} of {streams}", open.0, open.1);
+    let (requests, cpu_s) = (result.requests.len() as f64, result.health.cpu_s);
+    println!(
+        "  rate            {:.0} streams/s, {:.0} tokens/s",
+        requests / seconds,
+        tokens_seen as f64 / seconds
+    );
+    let wait_s = result.health.run_queue_wait_s.unwrap_or(f64::NAN);
+    println!(
+        "  client CPU      {cpu_s:.2} s of {seconds:.2} s, run-queue wait {wait_s:.2} s, {:.2} us/token, \
+         {:.1} us/stream",
+        cpu_s * 1e6 / tokens_seen.max(1) as f64,
+        cpu_s * 1e6 / requests
+    );
+    println!(
+        "  CPU alone holds {:.0} streams/s, {:.0} tokens/s",
+        requests / cpu_s,
+        tokens_seen as f64 / cpu_s
+    );
+    println!("  server CPU      {:.2} s", server.cpu_s);
+    println!("  client memory   {:.1} MiB peak", memory_kib as f64 / 1024.0);
+    println!("  coalesced       {} chunks", result.chunks_coalesced);
+}
+
+fn first_token(result: &LoadResult, from: impl Fn(&RequestRecord) -> Option<u64>) -> TimeSummary {
+    let time = |record: &RequestRecord| {
+        let ns = record.first_token_ns?.saturating_sub(from(record)?);
+        Some(u32::try_from(ns / 1000).unwrap_or(u32::MAX))
+    };
+    let mut times: Vec<u32> = result.requests.iter().filter_map(time).collect();
+    TimeSummary::of(&mut times)
+}
+
+fn compare(name: &str, client: TimeSummary, server: TimeSummary) {
+    let ms = |us: u32| f64::from(us) / 1e3;
+    println!(
+        "  {name:<15} p50 {:.2} p99 {:.2} max {:.2} ms; server {:.2} {:.2} {:.2}; inflation p50 \
+         {:+.2} p99 {:+.2}",
+        ms(client.p50_us),
+        ms(client.p99_us),
+        ms(client.max_us),
+        ms(server.p50_us),
+        ms(server.p99_us),
+        ms(server.max_us),
+        ms(client.p50_us) - ms(server.p50_us),
+        ms(client.p99_us) - ms(server.p99_us)
+    );
+}
+
+/// The most memory that this process ever held.
+fn peak_memory_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    line.and_then(|line| line.split_ascii_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+}
+
+fn server_stats(url: &str) -> Result<MockStats, Anything> {
+    let address = url.strip_prefix("http://").ok_or("not an http URL")?;
+    let mut socket = TcpStream::connect(address)?;
+    socket.write_all(b"GET /stats HTTP/1.1\r\nhost: mock\r\n\r\n")?;
+    let mut answer = Vec::new();
+    let mut piece = [0_u8; 4096];
+    // The body ends with the one object that it holds.
+    while !answer.ends_with(b"}") {
+        match socket.read(&mut piece)? {
+            0 => break,
+            read => answer.extend_from_slice(&piece[..read]),
+        }
+    }
+    let text = String::from_utf8(answer)?;
+    let (_, body) = text.split_once("\r\n\r\n").ok_or("no body")?;
+    Ok(serde_json::from_str(body)?)
+}
