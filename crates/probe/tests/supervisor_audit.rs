@@ -1,6 +1,8 @@
 //! The audit of CPU priorities with real spinners. It needs one CPU mostly to itself, so each case
 //! is tried a few times where other programs took too much of it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::time::Duration;
@@ -11,6 +13,8 @@ use cotenant_probe::supervisor::{
 };
 use support::{helper, spawn};
 
+/// One case at a time: they would weigh each other.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 const TRIES: usize = 5;
 const IDLE: Priority = Priority { nice: None, idle: true };
 const NICE_19: Priority = Priority { nice: Some(19), idle: false };
@@ -21,11 +25,11 @@ async fn audit(supervisor: &Supervisor, neighbour: Priority) -> EnforcementAudit
 }
 
 async fn binds(neighbour: Priority) {
+    let _alone = ALONE.lock().await;
     let (supervisor, _events) = spawn();
     let mut seen = Vec::new();
     for _ in 0..TRIES {
         let audit = audit(&supervisor, neighbour).await;
-        println!("{audit:?}");
         if audit.binds {
             supervisor.shutdown().await.unwrap();
             return;
@@ -64,6 +68,7 @@ async fn a_nice_value_does_not_bind_between_sessions_under_autogroup() {
         println!("skipped: there is no setsid program");
         return;
     }
+    let _alone = ALONE.lock().await;
     let (supervisor, _events) = spawn();
     let spin = |before: &[&str]| {
         let helper = helper().display().to_string();

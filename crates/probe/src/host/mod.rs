@@ -9,6 +9,7 @@ mod cgroup;
 mod cpu;
 mod disk;
 mod facts;
+mod listener;
 mod memory;
 mod network;
 mod pressure;
@@ -25,6 +26,7 @@ pub use disk::{Transferred, parse_disks};
 pub use facts::{
     HostFacts, UsableCores, facts, facts_at, parse_affinity, parse_cpu_list, parse_cpu_model,
 };
+pub use listener::{listeners, parse_listening_inodes};
 pub use memory::parse_memory;
 pub use network::parse_network;
 pub use pressure::{PressureTotals, parse_pressure};

@@ -41,6 +41,7 @@
 //!   and says so.
 
 mod audit;
+mod book;
 mod client;
 mod events;
 mod guardian;
@@ -49,9 +50,11 @@ mod launcher;
 mod lines;
 mod output;
 mod protocol;
+mod spawn;
 mod spin;
 mod tree;
 mod weights;
+mod wire;
 
 pub use audit::{AuditedPriorities, audit_launches, audit_priority};
 pub use client::{GuardianCommand, Supervisor, SupervisorError, Workload};

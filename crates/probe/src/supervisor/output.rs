@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::launch::Stream;
 use super::lines::LineCutter;
@@ -26,7 +26,7 @@ pub(super) async fn forward(
     stream: Stream,
     mut pipe: pipe::Receiver,
     frames: mpsc::Sender<Frame>,
-    mut log: Option<LogFile>,
+    mut log: Option<LogWriter>,
 ) {
     let mut buffer = vec![0; READ_BYTES];
     let mut cutter = LineCutter::default();
@@ -55,31 +55,49 @@ pub(super) async fn forward(
 /// A log file, written by a thread of its own: a disk that is slow (it may be busy with the very
 /// checkpoint that is measured) must not delay the stamps. What does not fit in the queue is left
 /// out of the log, which says so; it is never left out of what is forwarded.
-#[derive(Clone)]
 pub(super) struct LogFile {
     chunks: SyncSender<Vec<u8>>,
-    left_out_bytes: u64,
+    ended: Option<oneshot::Receiver<()>>,
 }
 
 impl LogFile {
     /// Makes the file and its thread.
     pub(super) fn create(path: &Path) -> Result<Self, String> {
-        let mut file =
-            File::create(path).map_err(|error| format!("log {}: {error}", path.display()))?;
+        let failed = |error: std::io::Error| format!("log {}: {error}", path.display());
+        let mut file = File::create(path).map_err(failed)?;
         let (chunks, received) = sync_channel::<Vec<u8>>(LOG_CHUNKS_MAX);
-        std::thread::Builder::new()
-            .name("log".to_owned())
-            .spawn(move || {
-                while let Ok(chunk) = received.recv() {
-                    if file.write_all(&chunk).is_err() {
-                        return;
-                    }
+        let (end, ended) = oneshot::channel::<()>();
+        let write = move || {
+            // Dropped at the end, which whoever waits then sees.
+            let _end = end;
+            while let Ok(chunk) = received.recv() {
+                if file.write_all(&chunk).is_err() {
+                    return;
                 }
-            })
-            .map_err(|error| format!("log {}: {error}", path.display()))?;
-        Ok(Self { chunks, left_out_bytes: 0 })
+            }
+        };
+        std::thread::Builder::new().name("log".to_owned()).spawn(write).map_err(failed)?;
+        Ok(Self { chunks, ended: Some(ended) })
     }
 
+    /// One stream's way into the log.
+    pub(super) fn writer(&self) -> LogWriter {
+        LogWriter { chunks: self.chunks.clone(), left_out_bytes: 0 }
+    }
+
+    /// Closes this end. The receiver fails when everything is written and all writers have gone.
+    pub(super) fn end(mut self) -> Option<oneshot::Receiver<()>> {
+        self.ended.take()
+    }
+}
+
+/// One stream's way into a log.
+pub(super) struct LogWriter {
+    chunks: SyncSender<Vec<u8>>,
+    left_out_bytes: u64,
+}
+
+impl LogWriter {
     fn write(&mut self, bytes: &[u8]) {
         let mut chunk = Vec::with_capacity(bytes.len());
         if self.left_out_bytes > 0 {
