@@ -5,6 +5,7 @@
 //! output, and files and wires have their own types elsewhere.
 
 pub mod evidence;
+pub mod method;
 pub mod protocol;
 pub mod site;
 pub mod stats;

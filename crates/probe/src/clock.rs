@@ -15,6 +15,11 @@ pub fn monotonic_ns() -> u64 {
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
+/// The time of day, for people and for the names of runs. Nothing is measured with it.
+pub fn wall_clock() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
+
 #[cfg(test)]
 mod tests {
     use super::monotonic_ns;

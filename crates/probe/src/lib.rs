@@ -1,7 +1,11 @@
 //! Everything that looks: load client, workload supervisor, host observation, trace readers, the runner of tests.
 
 pub mod clock;
+pub mod engine_metrics;
 pub mod host;
+pub mod http;
 pub mod load;
+pub mod measure;
+pub mod progress_log;
 pub mod supervisor;
 pub mod trace;

@@ -105,6 +105,28 @@ pub enum BlockFault {
     Incomplete(String),
 }
 
+impl BlockFault {
+    /// The reason in one sentence, without a full stop.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Steal { cores, cores_max } => format!(
+                "the hypervisor took {cores:.2} cores away (limit {cores_max:.2}), which is outside \
+                 both tenants"
+            ),
+            Self::ForeignCpu { cores, cores_max } => {
+                format!("processes of neither tenant used {cores:.2} cores (limit {cores_max:.2})")
+            }
+            Self::ClientLate { lateness_p99_s, lateness_max_s } => format!(
+                "the load client was late: p99 {:.1} ms (limit {:.1} ms), which is not small beside \
+                 what it measured",
+                lateness_p99_s * 1e3,
+                lateness_max_s * 1e3
+            ),
+            Self::Incomplete(why) => format!("not completed: {why}"),
+        }
+    }
+}
+
 /// One finished block. Times are nanoseconds from `started`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {

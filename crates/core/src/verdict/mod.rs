@@ -14,6 +14,7 @@ mod overload;
 mod pool;
 mod preemption;
 mod series;
+mod stale;
 
 pub use gate::{
     Bounded, Comparison, Condition, Finding, Gate, GateKind, Missing, Rejected, Ruling, Sample,
@@ -21,3 +22,4 @@ pub use gate::{
 };
 pub use isolation::AUDIT_FAULTS;
 pub use judge::{Question, judge};
+pub use stale::{Stale, stale};

@@ -10,6 +10,7 @@ use cotenant_core::evidence::{
 use crate::clock::monotonic_ns;
 use crate::host::{ProcessTable, listeners};
 use crate::http;
+use crate::load::{Target, TargetError};
 use crate::progress_log::{TrainerEvent, TrainerLog};
 use crate::supervisor::{
     GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
@@ -125,6 +126,19 @@ impl Rig {
     /// The supervisor, for audits.
     pub fn supervisor(&self) -> &Supervisor {
         &self.supervisor
+    }
+
+    /// Asks for this model from now on: the one that the engine says it serves.
+    ///
+    /// # Errors
+    /// None that the target did not have before.
+    pub fn set_model(&mut self, model: &str) -> Result<(), TargetError> {
+        if let Some(inference) = &mut self.inference {
+            let mut spec = inference.target.spec().clone();
+            model.clone_into(&mut spec.model);
+            inference.target = Target::new(spec)?;
+        }
+        Ok(())
     }
 
     /// Whether the runner may stop the engine.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cotenant_core::evidence::{Condition, PlannedBlock};
+use cotenant_core::evidence::{BlockFault, Condition, PlannedBlock};
 
 use crate::load::Schedule;
 
@@ -35,6 +35,8 @@ pub enum Progress {
         plan: PlannedBlock,
         /// Why it does not count, if it does not.
         faults: Vec<String>,
+        /// Blocks finished so far.
+        finished: usize,
     },
     /// A block failed and is tried again.
     Again {
@@ -156,8 +158,9 @@ impl Runner<'_> {
         for (index, resume) in self.rig.take_resumes() {
             self.sink.resume(index, &resume).map_err(RunError::Sink)?;
         }
-        let faults = block.faults.iter().map(|fault| format!("{fault:?}")).collect();
-        (self.progress)(Progress::Finished { plan, faults });
+        let faults = block.faults.iter().map(BlockFault::sentence).collect();
+        let finished = self.finished.len();
+        (self.progress)(Progress::Finished { plan, faults, finished });
         Ok(())
     }
 

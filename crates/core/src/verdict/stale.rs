@@ -1,0 +1,30 @@
+//! Tests that were made on another stack or load than today's.
+
+use crate::evidence::{Condition, Run};
+
+use super::pool::Pool;
+
+/// A test of a run that does not count any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The run.
+    pub run: String,
+    /// Its test.
+    pub condition: Condition,
+    /// What differs: "driver: 580.1 there, 590.2 now".
+    pub what: String,
+}
+
+/// The stale tests among some runs, each with everything that differs, oldest run first.
+pub fn stale(runs: &[Run]) -> Vec<Stale> {
+    Pool::new(runs)
+        .map(|pool| pool.differences)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|difference| Stale {
+            run: difference.run,
+            condition: difference.condition,
+            what: difference.what,
+        })
+        .collect()
+}

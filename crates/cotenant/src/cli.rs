@@ -1,0 +1,205 @@
+//! The command line as it is typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// May this GPU server serve production inference and also train, batch or render?
+///
+/// Cotenant answers with evidence: PASS, CONDITIONAL, FAIL or NOT PROVEN, each with its numbers.
+#[derive(Debug, Parser)]
+#[command(name = "cotenant", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Print only the answer and errors
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Show the whole method on this machine: real inference and real training, alone and together
+    Try(TryOptions),
+    /// Check a site file: every problem at once, each with its place
+    Check(CheckOptions),
+    /// Print the JSON Schema of the site file, or of the report
+    Schema(SchemaOptions),
+    /// Run tests A (inference alone), B (training alone) and C (both), and keep the evidence
+    Measure(MeasureOptions),
+    /// Judge from evidence alone, offline
+    Verdict(VerdictOptions),
+    /// Show the seventeen steps of the method: done, stale or open
+    Status(StatusOptions),
+    /// Leave a run out of every verdict, with a recorded reason
+    Exclude(ExcludeOptions),
+    /// The embedded reference workloads: a small transformer, served or trained
+    Engine(EngineOptions),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people, at most 80 columns
+    Text,
+    /// For programs; versioned, see `cotenant schema --of report`
+    Json,
+    /// One self-contained page
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TryOptions {
+    /// Minutes that the whole demonstration may take
+    #[arg(long, default_value_t = 3.0, value_parser = minutes)]
+    pub(crate) minutes: f64,
+    /// Replay this trace (Azure CSV, Mooncake JSONL or generic CSV, plain or gzip), scaled to the
+    /// machine
+    #[arg(long)]
+    pub(crate) trace: Option<PathBuf>,
+    /// Folder for the site file, the evidence and the report
+    #[arg(long, default_value = "cotenant-try")]
+    pub(crate) out: PathBuf,
+    /// Seed of arrivals, lengths and the order of blocks
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaOptions {
+    /// What to describe
+    #[arg(long, value_enum, default_value = "site")]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The site file
+    Site,
+    /// The report of `verdict --format json`
+    Report,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MeasureOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Tests to run: a list of a, b and c
+    #[arg(long, default_value = "a,b,c")]
+    pub(crate) tests: String,
+    /// Minutes that the run may take; without it, as many as the pilot says the question needs
+    #[arg(long, value_parser = minutes)]
+    pub(crate) minutes: Option<f64>,
+    /// Seconds of load that are judged in each block; without it, chosen from the time and the rate
+    #[arg(long, value_parser = minutes)]
+    pub(crate) block_seconds: Option<f64>,
+    /// Test a remedy in place of the declared way of sharing
+    #[arg(long, value_enum)]
+    pub(crate) remedy: Option<RemedyName>,
+    /// Go on with the run that was interrupted last
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// The inference workload, where the site has several
+    #[arg(long)]
+    pub(crate) inference: Option<String>,
+    /// The neighbour, where the site has several
+    #[arg(long)]
+    pub(crate) neighbour: Option<String>,
+    /// Seed of arrivals, lengths and the order of blocks; without it, a new one for each run
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RemedyName {
+    /// The neighbour at idle CPU priority
+    IdlePriority,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerdictOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Write the answer to this file instead of standard output
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+    /// The instant to judge for (RFC 3339); without it, the site's own, else that of the newest
+    /// evidence
+    #[arg(long)]
+    pub(crate) as_of: Option<jiff::Timestamp>,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExcludeOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// The run to leave out: the name of its folder
+    pub(crate) run: String,
+    /// Why; it is recorded and shown in every report
+    #[arg(long)]
+    pub(crate) reason: String,
+    /// Who decides
+    #[arg(long)]
+    pub(crate) by: String,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EngineOptions {
+    #[command(subcommand)]
+    pub(crate) verb: EngineVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EngineVerb {
+    /// Serve a small transformer over the OpenAI API
+    Serve(cotenant_engine::ServeArgs),
+    /// Train the same architecture on synthetic text
+    Train(cotenant_engine::TrainArgs),
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() && value <= 100_000.0 => Ok(value),
+        _ => Err("a number above 0 is needed".into()),
+    }
+}

@@ -1,0 +1,15 @@
+//! One file per verb.
+
+pub(crate) mod check;
+pub(crate) mod engine;
+pub(crate) mod exclude;
+pub(crate) mod judged;
+pub(crate) mod measure;
+pub(crate) mod schema;
+pub(crate) mod session;
+pub(crate) mod status;
+pub(crate) mod try_out;
+pub(crate) mod verdict;
+
+/// The hidden first argument that makes this program a guardian.
+pub(crate) const GUARDIAN: &str = "guardian";

@@ -1,0 +1,528 @@
+//! One session with the two workloads: what `measure` and `try` share.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, Pilot, Remedy, ResumeCheck};
+use cotenant_core::protocol::{BlockShape, Design, Fit, Tests, schedule};
+use cotenant_core::site::{Inference, Site, Training, Workload, WorkloadKind};
+use cotenant_probe::host::{HostFacts, facts};
+use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
+use cotenant_probe::measure::{
+    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, InferencePilot, Interrupt,
+    NeighbourPilot, Places, Progress, Rig, RunError, Rules, Runner, Sink, declared_priority,
+    inference_rig, neighbour_rig,
+};
+use cotenant_probe::supervisor::{
+    AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,
+};
+use cotenant_records::evidence::{RunPlan, RunStatus, RunWriter, Store};
+use tokio::sync::watch;
+
+use crate::exit::Failure;
+use crate::printer::Printer;
+use crate::site_file::SiteFile;
+use crate::verbs::GUARDIAN;
+use crate::verbs::judged::evidence_failure;
+
+/// Version of the load client, for the fingerprint.
+const CLIENT: &str = concat!("cotenant ", env!("CARGO_PKG_VERSION"));
+/// Rest between blocks.
+const SETTLE: Duration = Duration::from_millis(300);
+/// Steps of the neighbour before load begins.
+const STEPS_BEFORE_LOAD: usize = 3;
+/// The tightest objective that is assumed for the client's lateness where none is declared.
+const OBJECTIVE_DEFAULT_S: f64 = 0.5;
+
+/// The workloads that a run is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) inference: (&'a Workload, &'a Inference),
+    pub(crate) neighbour: Option<(&'a Workload, &'a Training)>,
+}
+
+impl<'a> Subject<'a> {
+    /// Finds them in a site, by name or as the first of their kind.
+    pub(crate) fn find(
+        site: &'a Site,
+        inference: Option<&str>,
+        neighbour: Option<&str>,
+        tests: Tests,
+    ) -> Result<Self, Failure> {
+        let names = || {
+            let names: Vec<&str> = site.workloads.iter().map(|w| w.name.as_str()).collect();
+            names.join(", ")
+        };
+        let found = site.inference().find(|(w, _)| inference.is_none_or(|name| w.name == name));
+        let Some(inference) = found else {
+            return Err(Failure::input(match inference {
+                Some(name) => {
+                    format!("no inference workload is called `{name}`; the site has {}", names())
+                }
+                None => "the site declares no inference workload".to_owned(),
+            }));
+        };
+        let is_neighbour =
+            |w: &&Workload| !matches!(w.kind, WorkloadKind::Inference(_)) && (tests.b || tests.c);
+        let mut others = site.workloads.iter().filter(is_neighbour);
+        let other = others.find(|w| neighbour.is_none_or(|name| w.name == name));
+        let neighbour = match (other, neighbour) {
+            (None, Some(name)) if tests.b || tests.c => {
+                let has = names();
+                return Err(Failure::input(format!(
+                    "no neighbour is called `{name}`; the site has {has}"
+                )));
+            }
+            (None, _) if tests.b || tests.c => {
+                return Err(Failure::input(
+                    "tests b and c need a workload beside inference, and the site declares none\n\n\
+                     hint: `--tests a` measures inference alone",
+                ));
+            }
+            (None, _) => None,
+            (Some(workload), _) => match &workload.kind {
+                WorkloadKind::Training(training) => Some((workload, &**training)),
+                other => {
+                    return Err(Failure::input(format!(
+                        "`{}` is of kind {}, and only training can be measured so far\n\nhint: \
+                         name a training workload with --neighbour",
+                        workload.name,
+                        other.name()
+                    )));
+                }
+            },
+        };
+        Ok(Self { inference, neighbour })
+    }
+}
+
+/// What the pilot gave.
+pub(crate) struct Piloted {
+    pub(crate) record: Pilot,
+    pub(crate) warm_up: Duration,
+    pub(crate) audits: Vec<EnforcementAudit>,
+    pub(crate) inference: InferencePilot,
+}
+
+/// A session.
+pub(crate) struct Session<'a> {
+    pub(crate) file: &'a SiteFile,
+    pub(crate) subject: Subject<'a>,
+    pub(crate) printer: Printer,
+    pub(crate) host: HostFacts,
+    pub(crate) rig: Rig,
+    pub(crate) interrupt: Interrupt,
+    pub(crate) seed: u64,
+    engine: EngineFacts,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the guardian; no workload runs yet.
+    pub(crate) fn open(
+        file: &'a SiteFile,
+        subject: Subject<'a>,
+        seed: u64,
+        interrupt: Interrupt,
+        printer: Printer,
+    ) -> Result<Self, Failure> {
+        let places = Places { folder: absolute(&file.folder())?, logs: file.folder().join("logs") };
+        measure::make_logs(&places.logs).map_err(|error| {
+            Failure::world(format!("cannot make {}: {error}", places.logs.display()))
+        })?;
+        let places = Places { logs: absolute(&places.logs)?, ..places };
+        let (workload, inference) = subject.inference;
+        let spec = |spec: TargetSpec| target_spec(inference, spec);
+        let engine = inference_rig(&file.site, workload, inference, &places, spec)
+            .map_err(Failure::input)?;
+        let neighbour = match subject.neighbour {
+            Some((workload, training)) => Some(
+                neighbour_rig(&file.site, workload, training, &places).map_err(Failure::input)?,
+            ),
+            None => None,
+        };
+        let guardian = GuardianCommand::this_program(GUARDIAN);
+        let rig = Rig::new(guardian, Some(engine), neighbour).map_err(Failure::world)?;
+        Ok(Self {
+            file,
+            subject,
+            printer,
+            host: facts(),
+            rig,
+            interrupt,
+            seed,
+            engine: EngineFacts::default(),
+        })
+    }
+
+    /// Makes sure that the engine answers, and learns what it is.
+    pub(crate) async fn engine_up(&mut self) -> Result<(), Failure> {
+        self.rig.engine_up().await.map_err(Failure::world)?;
+        let (workload, inference) = self.subject.inference;
+        self.engine = measure::engine_facts(&inference.endpoint).await;
+        if workload.model.is_none()
+            && let Some(model) = self.engine.model.clone()
+        {
+            self.rig.set_model(&model).map_err(Failure::input)?;
+        }
+        Ok(())
+    }
+
+    /// Rules with this shape.
+    pub(crate) fn rules(&self, shape: BlockShape) -> Rules {
+        let (workload, inference) = self.subject.inference;
+        let classes = workload.classes.iter().filter_map(|class| class.objectives.as_ref());
+        let tightest_s = classes
+            .chain([&inference.objectives])
+            .flat_map(cotenant_core::site::InferenceObjectives::latency)
+            .map(|objective| objective.target.as_secs_f64())
+            .fold(f64::INFINITY, f64::min);
+        let tightest_s = if tightest_s.is_finite() { tightest_s } else { OBJECTIVE_DEFAULT_S };
+        let cores = self.host.cores_usable.as_ref().map_or(1.0, |cores| f64::from(cores.count));
+        Rules {
+            shape,
+            limits: BlockLimits::new(cores, tightest_s),
+            request_limits: Limits { connections_warm: 4, ..Limits::default() },
+            settle: SETTLE,
+            steps_before_load: STEPS_BEFORE_LOAD,
+        }
+    }
+
+    /// The declared load with this shape.
+    pub(crate) fn load(&self, shape: BlockShape) -> Result<DeclaredLoad, Failure> {
+        let (workload, inference) = self.subject.inference;
+        DeclaredLoad::new(workload, inference, &self.file.folder(), shape, self.seed)
+            .map_err(Failure::input)
+    }
+
+    /// The pilot: inference alone, then the neighbour beside an idle engine, then the audits.
+    pub(crate) async fn pilot(
+        &mut self,
+        alone: Duration,
+        neighbour: Duration,
+        remedy: Option<Remedy>,
+    ) -> Result<Piloted, Failure> {
+        let shape = BlockShape { warm_up: Duration::ZERO, judged: alone, tail: Duration::ZERO };
+        let rules = self.rules(shape);
+        let load = self.load(shape)?;
+        let pair = |number: u32, length: Duration| {
+            load.schedule_of(number, length).map_err(Failure::input)
+        };
+        // Numbers far from those of the test's own pairs: the pilot must not rehearse them.
+        let first = pair(u32::MAX, alone)?;
+        let mut interrupt = self.interrupt.clone();
+        let inference = measure::pilot_inference(&mut self.rig, &rules, &first, &mut interrupt)
+            .await
+            .map_err(block_failure)?;
+        let mut audits = Vec::new();
+        let mut seen = NeighbourPilot::default();
+        if self.subject.neighbour.is_some() {
+            seen = measure::pilot_neighbour(&mut self.rig, &rules, neighbour, &mut interrupt)
+                .await
+                .map_err(block_failure)?;
+            audits = self.audits(&rules, &pair(u32::MAX - 1, Duration::from_secs(2))?, remedy).await?;
+        }
+        let record = measure::pilot_record(Some(&inference), &seen);
+        Ok(Piloted { record, warm_up: inference.warm_up, audits, inference })
+    }
+
+    /// What the test is going to rely on, shown to bind before it does.
+    async fn audits(
+        &mut self,
+        rules: &Rules,
+        load: &cotenant_probe::load::Schedule,
+        remedy: Option<Remedy>,
+    ) -> Result<Vec<EnforcementAudit>, Failure> {
+        let mut interrupt = self.interrupt.clone();
+        let mut audits = Vec::new();
+        if self.rig.supervises_engine() {
+            // Killing the neighbour beside a production endpoint is not ours to do.
+            let audit = measure::audit_faults(&mut self.rig, rules, load, &mut interrupt)
+                .await
+                .map_err(block_failure)?;
+            audits.push(audit);
+        }
+        let mut priority = declared_priority(&self.file.site);
+        if remedy == Some(Remedy::IdlePriority) {
+            priority = Priority { nice: None, idle: true };
+        }
+        if priority != Priority::default() {
+            audits.push(self.audit_priority(priority).await?);
+        }
+        Ok(audits)
+    }
+
+    /// Shows whether a priority of the neighbour binds.
+    pub(crate) async fn audit_priority(
+        &self,
+        priority: Priority,
+    ) -> Result<EnforcementAudit, Failure> {
+        let mechanism = if priority.idle {
+            Remedy::IdlePriority.name().to_owned()
+        } else {
+            format!("trainer at nice {}", priority.nice.unwrap_or(0))
+        };
+        let priorities =
+            AuditedPriorities { neighbour: priority, inference: Priority::default() };
+        audit_priority(self.rig.supervisor(), &mechanism, priorities)
+            .await
+            .map_err(|error: SupervisorError| Failure::world(error))
+    }
+
+    /// The stack under test.
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        let (workload, inference) = self.subject.inference;
+        measure::fingerprint(
+            &self.file.site,
+            &self.host,
+            Some((workload, inference, &self.engine)),
+            self.subject.neighbour,
+            CLIENT,
+        )
+    }
+
+    /// The plan of a run, ready to be written down.
+    pub(crate) fn plan(
+        &self,
+        tests: Tests,
+        fit: &Fit,
+        piloted: &Piloted,
+        remedy: Option<Remedy>,
+        checkpoint_share: f64,
+    ) -> Result<RunPlan, Failure> {
+        let design = Design {
+            tests,
+            pairs: fit.pairs,
+            training_blocks: fit.training_blocks,
+            remedy,
+            checkpoint_share,
+            seed: self.seed,
+        };
+        let load = self.load(fit.shape)?.tested(fit.pairs).map_err(Failure::input)?;
+        let neighbour = self.subject.neighbour.map(|(workload, _)| workload.name.clone());
+        let mut options = BTreeMap::new();
+        options.insert("tests".to_owned(), tests.letters());
+        Ok(RunPlan {
+            started: cotenant_probe::clock::wall_clock(),
+            origin: cotenant_core::evidence::Origin::Measured,
+            inference: self.subject.inference.0.name.clone(),
+            neighbour: neighbour.unwrap_or_default(),
+            seed: self.seed,
+            fingerprint: self.fingerprint(),
+            load,
+            pilot: piloted.record.clone(),
+            remedies: remedy.into_iter().collect(),
+            engine_supervised: self.rig.supervises_engine(),
+            site_digest: self.file.digest.clone(),
+            warm_up_s: fit.shape.warm_up.as_secs_f64(),
+            block_s: fit.shape.judged.as_secs_f64(),
+            tail_s: fit.shape.tail.as_secs_f64(),
+            options,
+            schedule: schedule(&design),
+        })
+    }
+
+    /// Runs what a writer still lacks. `after_block` is called with the blocks finished so far and
+    /// says whether to go on.
+    pub(crate) async fn run(
+        &mut self,
+        mut writer: RunWriter,
+        after_block: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<RunStatus, Failure> {
+        let plan = writer.plan().clone();
+        let seconds = Duration::from_secs_f64;
+        let shape = BlockShape {
+            warm_up: seconds(plan.warm_up_s),
+            judged: seconds(plan.block_s),
+            tail: seconds(plan.tail_s),
+        };
+        let rules = self.rules(shape);
+        let loads = self.load(shape)?;
+        let finished = writer.finished().into_iter().collect();
+        let work = self.printer.work(plan.schedule.len() as u64);
+        let (enough, stopped) = watch::channel(false);
+        let interrupt = either(self.interrupt.clone(), stopped);
+        let mut sink = Folder { writer: &mut writer };
+        let result = Runner {
+            rig: &mut self.rig,
+            rules: &rules,
+            schedule: &plan.schedule,
+            finished,
+            loads: &loads,
+            sink: &mut sink,
+            progress: &mut |progress| match progress {
+                Progress::Begun { plan, finished, left, .. } => {
+                    work.step(finished as u64, &doing(&plan), left);
+                }
+                Progress::Finished { plan, faults, finished, .. } => {
+                    for fault in faults {
+                        work.say(&format!("  block {}: left out: {fault}", plan.index));
+                    }
+                    if !after_block(finished) {
+                        let _ = enough.send(true);
+                    }
+                }
+                Progress::Again { plan, reason } => {
+                    work.say(&format!("  block {}: again, because {reason}", plan.index));
+                }
+            },
+            interrupt,
+        }
+        .run()
+        .await;
+        work.done();
+        let now = cotenant_probe::clock::wall_clock();
+        let finish = |writer: RunWriter, status| {
+            writer.finish(status, now).map_err(|error| evidence_failure(&error))
+        };
+        match result {
+            Ok(()) => {
+                finish(writer, RunStatus::Complete)?;
+                Ok(RunStatus::Complete)
+            }
+            Err(RunError::Interrupted) => {
+                finish(writer, RunStatus::Interrupted)?;
+                if *self.interrupt.borrow() {
+                    return Err(Failure::Interrupted(format!(
+                        "interrupted: the finished blocks are kept\n\nhint: `cotenant measure {} \
+                         --resume` goes on",
+                        self.file.name()
+                    )));
+                }
+                Ok(RunStatus::Interrupted)
+            }
+            Err(error) => {
+                finish(writer, RunStatus::Interrupted)?;
+                Err(Failure::world_hint(
+                    error,
+                    format!(
+                        "the finished blocks are kept; the workloads' output lies in {}",
+                        self.file.folder().join("logs").display()
+                    ),
+                ))
+            }
+        }
+    }
+
+    /// Stops everything that was started.
+    pub(crate) async fn close(self) {
+        self.rig.shutdown().await;
+    }
+}
+
+/// Writes blocks into a run's folder.
+struct Folder<'a> {
+    writer: &'a mut RunWriter,
+}
+
+impl Sink for Folder<'_> {
+    fn block(&mut self, block: &Block) -> Result<(), String> {
+        self.writer.write_block(block).map_err(|error| error.to_string())
+    }
+
+    fn resume(&mut self, index: u32, resume: &ResumeCheck) -> Result<(), String> {
+        self.writer.write_resume(index, resume).map_err(|error| error.to_string())
+    }
+}
+
+/// Begins a run in the evidence folder, with its audits.
+pub(crate) fn begin(
+    evidence: &Path,
+    plan: &RunPlan,
+    audits: &[EnforcementAudit],
+) -> Result<RunWriter, Failure> {
+    let store = Store::open(evidence).map_err(|error| evidence_failure(&error))?;
+    let mut writer = store.create_run(plan).map_err(|error| evidence_failure(&error))?;
+    for audit in audits {
+        writer.add_audit(audit).map_err(|error| evidence_failure(&error))?;
+    }
+    Ok(writer)
+}
+
+/// Runs an asynchronous verb with a switch that Ctrl-C and SIGTERM throw.
+pub(crate) fn with_interrupt<T>(
+    verb: impl AsyncFnOnce(Interrupt) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::world)?;
+    let (throw, interrupt) = watch::channel(false);
+    runtime.spawn(async move {
+        let terminated = async {
+            match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+                Ok(mut signal) => signal.recv().await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminated => {}
+        }
+        let _ = throw.send(true);
+        // Held until the program ends: a dropped sender would look like a thrown switch.
+        std::future::pending::<()>().await;
+    });
+    runtime.block_on(verb(interrupt))
+}
+
+/// A switch that is thrown when either of two is.
+fn either(mut one: Interrupt, mut other: Interrupt) -> Interrupt {
+    let (throw, thrown) = watch::channel(*one.borrow() || *other.borrow());
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = one.wait_for(|thrown| *thrown) => {}
+            Ok(_) = other.wait_for(|thrown| *thrown) => {}
+        }
+        let _ = throw.send(true);
+        throw.closed().await;
+    });
+    thrown
+}
+
+/// What stands in requests, by engine: exact lengths where the engine takes token ids or a token is
+/// a byte, words elsewhere.
+fn target_spec(inference: &Inference, mut spec: TargetSpec) -> TargetSpec {
+    let runtime = inference.runtime.as_deref().unwrap_or_default().to_ascii_lowercase();
+    if runtime.starts_with("cotenant") {
+        spec.api = Api::Completions;
+        spec.prompt = PromptForm::Words { bytes_per_token: 1.0 };
+    } else if runtime.starts_with("vllm") {
+        spec.api = Api::Completions;
+        // Ordinary pieces in every common vocabulary: above the special tokens and single bytes.
+        spec.prompt = PromptForm::TokenIds { id_min: 1_000, id_max: 10_000 };
+    }
+    spec
+}
+
+fn doing(plan: &cotenant_core::evidence::PlannedBlock) -> String {
+    use cotenant_core::evidence::Condition;
+    let what = match plan.condition {
+        Condition::A => "A: inference alone",
+        Condition::B => "B: training alone",
+        Condition::C => "C: both",
+    };
+    match plan.remedy {
+        Some(remedy) => format!("{what}, {}", remedy.name()),
+        None => what.to_owned(),
+    }
+}
+
+pub(crate) fn block_failure(error: BlockError) -> Failure {
+    match error {
+        BlockError::Interrupted => Failure::Interrupted("interrupted".into()),
+        other => Failure::world(other),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| {
+        Failure::world(format!("cannot find {}: {error}", path.display()))
+    })
+}
+
+/// How long something took since, for budgets.
+pub(crate) fn since(began: Instant) -> Duration {
+    began.elapsed()
+}
