@@ -1,4 +1,5 @@
 //! Stopped at any instant, a run leaves evidence that can be read and gone on with.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 mod evidence_samples;
 

@@ -1,5 +1,6 @@
 //! Whatever the values are, what is written comes back: every type, every variant, every `None`,
 //! infinities, NaN, and numbers at the ends of their ranges.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 mod evidence_samples;
 

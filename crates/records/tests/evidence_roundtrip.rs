@@ -1,4 +1,5 @@
 //! What is written comes back, every bit of it.
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 mod evidence_samples;
 

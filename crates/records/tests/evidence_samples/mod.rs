@@ -1,5 +1,6 @@
 //! A run with everything in it, for the tests of the evidence on disk.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -121,7 +122,7 @@ fn request(index: u32) -> RequestRecord {
         intended_ns,
         sent_ns: (outcome != Outcome::ConnectFailed).then_some(intended_ns + 40_000),
         first_token_ns: answered.then_some(intended_ns + 123_456_789),
-        first_visible_ns: (index % 2 == 0).then_some(intended_ns + 223_456_789),
+        first_visible_ns: index.is_multiple_of(2).then_some(intended_ns + 223_456_789),
         last_token_ns: answered.then_some(intended_ns + 2_123_456_789),
         end_ns: intended_ns + 2_200_000_000,
         prompt_tokens: 100 + index,
