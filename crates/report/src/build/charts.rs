@@ -7,7 +7,7 @@ use super::axes::{coordinate, linear_time, log_time, nines};
 use super::gates;
 use super::inputs::ReportInputs;
 use super::pool::{Placed, Pool};
-use super::sample::{Latencies, Stream, durations_s, mean, quantile};
+use super::sample::{Latencies, StreamSample, durations_s, mean, quantile};
 use super::story::{same_metric, stream_label};
 use crate::format::{self, TimeScale};
 use crate::model::{CurveChart, CurveSeries, ReferenceLine, SeriesKind, SpreadBox, SpreadChart};
@@ -21,37 +21,23 @@ const CURVE_POINTS_MAX: usize = 160;
 /// Boxes of the step chart; the blocks beyond are in the table of blocks.
 const BOXES_MAX: usize = 48;
 
-const KINDS: [SeriesKind; 3] =
-    [SeriesKind::InferenceAlone, SeriesKind::Together, SeriesKind::WithRemedy];
-
 /// Two curves for each stream: time to first token, and the gaps between chunks.
-pub(super) fn latency(
-    inputs: &ReportInputs<'_>,
-    pool: &Pool<'_>,
-    streams: &[Stream],
-) -> Vec<CurveChart> {
+pub(super) fn latency(inputs: &ReportInputs<'_>, streams: &[StreamSample]) -> Vec<CurveChart> {
     let mut charts = Vec::new();
     for stream in streams.iter().take(STREAMS_DRAWN_MAX) {
-        let samples: Vec<_> = KINDS
-            .into_iter()
-            .map(|kind| (kind, Latencies::gather(&pool.of(kind), stream)))
-            .filter(|(_, sample)| sample.requests > 0)
-            .collect();
+        let samples = stream.seen();
         let name = if streams.len() > 1 {
-            format!(", {}", stream_label(inputs, stream))
+            format!(", {}", stream_label(inputs, &stream.stream))
         } else {
             String::new()
         };
         charts.push(ttft(inputs, &samples, &name));
         charts.push(gaps(inputs, &samples, &name));
     }
-    if charts.is_empty() {
-        charts.push(ttft(inputs, &[], ""));
-    }
     charts
 }
 
-fn ttft(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, Latencies)], name: &str) -> CurveChart {
+fn ttft(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, &Latencies)], name: &str) -> CurveChart {
     let series = samples
         .iter()
         .map(|(kind, sample)| curve(*kind, &sample.ttft_s, "request", "requests"))
@@ -66,7 +52,7 @@ fn ttft(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, Latencies)], name: &s
     )
 }
 
-fn gaps(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, Latencies)], name: &str) -> CurveChart {
+fn gaps(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, &Latencies)], name: &str) -> CurveChart {
     let pooled = samples.iter().any(|(_, sample)| !sample.gaps_s.is_empty());
     if !pooled {
         // Without the gaps themselves, the longest of each answer still tells of pauses.

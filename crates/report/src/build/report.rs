@@ -2,7 +2,7 @@
 
 use super::inputs::ReportInputs;
 use super::pool::Pool;
-use super::sample::streams;
+use super::sample::stream_samples;
 use super::{charts, facts, gates, host, reclaim, story, tables, timeline};
 use crate::model::{Charts, NextStep, Report};
 use crate::{FORMAT, VERSION};
@@ -11,7 +11,8 @@ use crate::{FORMAT, VERSION};
 /// report.
 pub fn build(inputs: &ReportInputs<'_>) -> Report {
     let pool = Pool::new(inputs.runs, inputs.verdict);
-    let streams = streams(&pool.blocks);
+    let workload = inputs.loads.first().map_or("inference", |load| load.workload.as_str());
+    let samples = stream_samples(&pool, workload);
     let as_of = inputs.as_of.or(inputs.verdict.as_of);
     let (drill_chart, drill_table) = reclaim::drills(&pool);
     let (host_chart, host_table) = host::host(&pool);
@@ -26,7 +27,7 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
         verdict: gates::headline(inputs.verdict),
         tested: facts::tested(inputs, &pool),
         objectives: facts::objectives(inputs),
-        story: story::story(inputs, &pool, &streams),
+        story: story::story(inputs, &pool, &samples),
         gates: gates::gates(inputs.verdict),
         missing: inputs.verdict.missing.iter().map(gates::missing).collect(),
         next_steps: inputs
@@ -35,7 +36,7 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
             .map(|step| NextStep { text: step.text.clone(), command: step.command.clone() })
             .collect(),
         charts: Charts {
-            latency: charts::latency(inputs, &pool, &streams),
+            latency: charts::latency(inputs, &samples),
             steps: charts::steps(inputs, &pool),
             timeline: timeline::timeline(&pool),
             host: host_chart,

@@ -1,11 +1,12 @@
 //! What a set of blocks says about requests and steps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use cotenant_core::evidence::{Block, RequestRecord, StepRecord};
 use cotenant_core::stats;
 
-use super::pool::Placed;
+use super::pool::{Placed, Pool};
+use crate::model::SeriesKind;
 
 /// One kind of request that is shown apart: results of different workloads or classes are never
 /// averaged.
@@ -15,17 +16,58 @@ pub(super) struct Stream {
     pub(super) class: u16,
 }
 
-/// The streams that appear in the blocks.
-pub(super) fn streams(blocks: &[Placed<'_>]) -> Vec<Stream> {
+/// One stream with what was seen of it under each condition that holds requests.
+#[derive(Clone, Debug)]
+pub(super) struct StreamSample {
+    pub(super) stream: Stream,
+    alone: Latencies,
+    together: Latencies,
+    with_remedy: Latencies,
+}
+
+impl StreamSample {
+    /// What was seen under a condition; in B there are no requests, so it is A's.
+    pub(super) fn of(&self, kind: SeriesKind) -> &Latencies {
+        match kind {
+            SeriesKind::InferenceAlone | SeriesKind::TrainingAlone => &self.alone,
+            SeriesKind::Together => &self.together,
+            SeriesKind::WithRemedy => &self.with_remedy,
+        }
+    }
+
+    /// The conditions under which some request was judged, in order.
+    pub(super) fn seen(&self) -> Vec<(SeriesKind, &Latencies)> {
+        [SeriesKind::InferenceAlone, SeriesKind::Together, SeriesKind::WithRemedy]
+            .into_iter()
+            .map(|kind| (kind, self.of(kind)))
+            .filter(|(_, sample)| sample.requests > 0)
+            .collect()
+    }
+}
+
+/// Every stream that appears in the blocks, gathered once. Where there is none, one stream of
+/// `workload` of which nothing was seen, so that the report can say so.
+pub(super) fn stream_samples(pool: &Pool<'_>, workload: &str) -> Vec<StreamSample> {
     let mut found = BTreeSet::new();
-    for placed in blocks {
+    for placed in &pool.blocks {
         for request in &placed.block.requests {
             found.insert((placed.run.inference.as_str(), request.class));
         }
     }
+    if found.is_empty() {
+        found.insert((workload, 0));
+    }
     found
         .into_iter()
-        .map(|(workload, class)| Stream { workload: workload.to_owned(), class })
+        .map(|(workload, class)| {
+            let stream = Stream { workload: workload.to_owned(), class };
+            StreamSample {
+                alone: Latencies::gather(&pool.of(SeriesKind::InferenceAlone), &stream),
+                together: Latencies::gather(&pool.of(SeriesKind::Together), &stream),
+                with_remedy: Latencies::gather(&pool.of(SeriesKind::WithRemedy), &stream),
+                stream,
+            }
+        })
         .collect()
 }
 
@@ -73,7 +115,7 @@ impl Latencies {
     }
 
     fn add_block(&mut self, block: &Block, class: u16) {
-        let mut judged = BTreeSet::new();
+        let mut judged = HashSet::new();
         let before = self.requests;
         for request in block.judged_requests().filter(|request| request.class == class) {
             judged.insert(request.index);

@@ -1,12 +1,16 @@
 //! The ways of sharing side by side.
 
 use cotenant_core::evidence::Remedy;
-use cotenant_core::verdict::{Comparison, Finding, GateKind, Ruling, Strategy, Target, Unit};
+use cotenant_core::verdict::{
+    Comparison, Finding, GateKind, Ruling, Strategy, Target, Unit, Validity,
+};
 
 use super::gates;
 use super::inputs::ReportInputs;
 use super::pool::Pool;
-use super::sample::{Latencies, Steps, Stream, is_largest, needed_for_bound, quantile};
+use super::sample::{
+    Latencies, Steps, Stream, StreamSample, is_largest, needed_for_bound, quantile,
+};
 use crate::format::{self, TimeScale};
 use crate::model::{SeriesKind, Story, StoryCell, StoryColumn, StoryRow, Value, Word};
 
@@ -97,14 +101,14 @@ impl Found {
 }
 
 /// Builds the story of every stream of requests and of the neighbour.
-pub(super) fn story(inputs: &ReportInputs<'_>, pool: &Pool<'_>, streams: &[Stream]) -> Story {
+pub(super) fn story(inputs: &ReportInputs<'_>, pool: &Pool<'_>, samples: &[StreamSample]) -> Story {
     let mut ways = vec![Way::Alone, Way::Together];
     ways.extend(pool.remedies(inputs.verdict).into_iter().map(Way::Remedied));
     ways.push(Way::Apart);
-    let teller = Teller { inputs, ways, several: streams.len() > 1 };
+    let teller = Teller { inputs, ways, several: samples.len() > 1 };
     let mut rows = Vec::new();
-    for stream in streams {
-        rows.extend(teller.inference_rows(pool, stream));
+    for sample in samples {
+        rows.extend(teller.inference_rows(sample));
     }
     rows.extend(teller.training_rows(pool));
     let shown: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
@@ -146,6 +150,10 @@ impl<'a> Teller<'a> {
         })
     }
 
+    fn proves_nothing(&self) -> bool {
+        matches!(self.inputs.verdict.validity, Validity::Invalid(_))
+    }
+
     fn column(&self, pool: &Pool<'_>, way: Way) -> StoryColumn {
         let kinds = [Some(way.inference_kind()), way.training_kind()];
         let mut seen = Vec::new();
@@ -181,6 +189,9 @@ impl<'a> Teller<'a> {
                     .filter(|finding| finding.strategy == way.strategy()),
             );
         }
+        if self.proves_nothing() {
+            return (None, "the tests prove nothing".to_owned());
+        }
         let worst = findings.iter().map(|finding| finding.ruling).max();
         let named = |ruling: Ruling| {
             let subjects: Vec<_> = findings
@@ -194,20 +205,23 @@ impl<'a> Teller<'a> {
             None => "no objective was judged under this way".to_owned(),
             Some(Ruling::Fail) => format!("misses {}", named(Ruling::Fail)),
             Some(Ruling::NotProven) => format!("open: {}", named(Ruling::NotProven)),
+            // Both ran alone, so latency tells all of inference and nothing of the calendar: whether
+            // training finishes in the windows that remain is a question of its own.
+            Some(_) if way == Way::Apart => {
+                let summary = "inference keeps every objective that was judged; whether the windows \
+                               left to training are enough is open";
+                return (Some(Word::NotProven), summary.to_owned());
+            }
             Some(_) => "keeps every objective that was judged".to_owned(),
         };
         (worst.map(gates::word), summary)
     }
 
-    fn inference_rows(&self, pool: &Pool<'_>, stream: &Stream) -> Vec<StoryRow> {
-        let samples: Vec<_> = self
-            .ways
-            .iter()
-            .map(|way| Latencies::gather(&pool.of(way.inference_kind()), stream))
-            .collect();
+    fn inference_rows(&self, sample: &StreamSample) -> Vec<StoryRow> {
+        let samples: Vec<_> = self.ways.iter().map(|way| sample.of(way.inference_kind())).collect();
         let token = samples.iter().all(|sample| sample.single_token);
         let gap = if token { "ITL" } else { "chunk gap" };
-        let name = self.stream_name(stream);
+        let name = self.stream_name(&sample.stream);
         let quantiles: [(&str, String, f64, List, bool); 9] = [
             ("ttft_p95", "TTFT p95".to_owned(), 0.95, |s| &s.ttft_s, true),
             ("ttft_p99", "TTFT p99".to_owned(), 0.99, |s| &s.ttft_s, true),
@@ -239,7 +253,7 @@ impl<'a> Teller<'a> {
         });
         let errors = errors.collect();
         rows.push(self.row(&name, "Inference", "error_rate", "error share", Unit::Share, errors));
-        let rates = samples.iter().map(throughput).collect();
+        let rates = samples.iter().map(|sample| throughput(sample)).collect();
         let title = "answer throughput";
         rows.push(self.row(&name, "Inference", "throughput", title, Unit::TokensPerSecond, rates));
         rows
@@ -247,13 +261,13 @@ impl<'a> Teller<'a> {
 
     fn quantile_cells(
         &self,
-        samples: &[Latencies],
+        samples: &[&Latencies],
         key: &str,
         q: f64,
         list: List,
         stream: &str,
     ) -> Vec<Found> {
-        let find = |(index, sample): (usize, &Latencies)| {
+        let find = |(index, sample): (usize, &&Latencies)| {
             let found = quantile_found(list(sample), q, sample);
             self.judge(found, GateKind::Inference, key, self.ways[index], stream)
         };
@@ -281,11 +295,12 @@ impl<'a> Teller<'a> {
             Some(_) => gates::short_bound_text(finding).or(found.detail),
             None => found.detail,
         };
-        Found { value, ruling: Some(gates::word(finding.ruling)), detail }
+        let ruling = (!self.proves_nothing()).then(|| gates::word(finding.ruling));
+        Found { value, ruling, detail }
     }
 
-    fn stall_row(&self, samples: &[Latencies], name: &str) -> StoryRow {
-        let cells = samples.iter().map(stalls).collect();
+    fn stall_row(&self, samples: &[&Latencies], name: &str) -> StoryRow {
+        let cells = samples.iter().map(|sample| stalls(sample)).collect();
         self.row(name, "Inference", "stalls", "stalls", Unit::Count, cells)
     }
 

@@ -2,7 +2,8 @@
 
 use crate::support::samples;
 use cotenant_core::evidence::{Condition, Outcome};
-use cotenant_report::{AxisScale, Report, SeriesKind, State, StoryCell};
+use cotenant_core::verdict::Validity;
+use cotenant_report::{AxisScale, Report, SeriesKind, State, StoryCell, Word};
 
 fn cell<'a>(report: &'a Report, key: &str, letters: &str) -> &'a StoryCell {
     let column = report.story.columns.iter().position(|column| column.letters == letters).unwrap();
@@ -70,11 +71,26 @@ fn the_verdict_s_own_value_and_ruling_stand_in_the_story() {
     let report = samples().swap_remove(1).report();
     let together = cell(&report, "ttft_p95", "C");
     assert_eq!(together.value.value, Some(0.688));
-    assert_eq!(together.ruling.map(cotenant_report::Word::text), Some("FAIL"));
+    assert_eq!(together.ruling.map(Word::text), Some("FAIL"));
     let remedied = cell(&report, "ttft_p95", "C′");
-    assert_eq!(remedied.ruling.map(cotenant_report::Word::text), Some("PASS"));
+    assert_eq!(remedied.ruling.map(Word::text), Some("PASS"));
     let letters: Vec<_> = report.story.columns.iter().map(|c| c.letters.as_str()).collect();
     assert_eq!(letters, ["A", "C", "C′", "A | B"]);
+    let rulings: Vec<_> =
+        report.story.columns.iter().filter_map(|c| c.ruling.map(Word::text)).collect();
+    assert_eq!(rulings, ["PASS", "FAIL", "PASS", "NOT PROVEN"], "no calendar was judged");
+}
+
+#[test]
+fn tests_that_prove_nothing_rule_on_nothing() {
+    let mut sample = samples().swap_remove(0);
+    sample.verdict.validity = Validity::Invalid(vec!["the client was late".to_owned()]);
+    let report = sample.report();
+    assert_eq!(report.verdict.word, Word::Invalid);
+    assert!(report.story.columns.iter().all(|column| column.ruling.is_none()));
+    let cells = || report.story.rows.iter().flat_map(|row| &row.cells);
+    assert!(cells().all(|cell| cell.ruling.is_none()));
+    assert!(cells().any(|cell| cell.value.value.is_some()));
 }
 
 #[test]
