@@ -29,7 +29,8 @@ impl Share {
         let (number, unit) = split_number(Quantity::Share, text)?;
         let value = match unit {
             "" => number,
-            "%" => number / 100.0,
+            // Shifted in decimal: 99.9 ÷ 100 in binary is not the number nearest to 0.999.
+            "%" => format!("{number}e-2").parse().unwrap_or(number / 100.0),
             _ => {
                 let meant = matches!(unit, "percent" | "pct" | "per cent").then_some("%");
                 return fail(UnitProblem::UnknownUnit { unit: unit.to_owned(), meant });
@@ -59,6 +60,7 @@ mod tests {
         assert_eq!(Share::parse("5 %").unwrap().value(), 0.05);
         assert_eq!(Share::parse("0.05").unwrap().value(), 0.05);
         assert_eq!(Share::parse("1").unwrap().value(), 1.0);
+        assert_eq!(Share::parse("99.9 %").unwrap().value(), 0.999);
         assert_eq!(Share::parse("99.95%").unwrap().to_string(), "99.95 %");
         assert_eq!(Share::parse("100 %").unwrap().to_string(), "100 %");
         for (text, message) in [

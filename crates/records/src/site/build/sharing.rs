@@ -1,0 +1,107 @@
+//! How the workloads share.
+
+use std::collections::BTreeMap;
+
+use cotenant_core::site::{
+    HostCpu, MigGpu, MigInstance, MpsMode, Sharing, SharingMode, TemporalWindow, TimeSlicing,
+    WholeGpu,
+};
+
+use crate::site::scalar;
+use crate::site::view::View;
+
+pub(super) fn sharing(view: View<'_>) -> Option<Sharing> {
+    Some(Sharing { mode: mode(view)?, versions: view.text_map("versions") })
+}
+
+fn mode(view: View<'_>) -> Option<SharingMode> {
+    let (name, settings) = view.variant("mode")?;
+    Some(match name {
+        "whole_gpu" => SharingMode::WholeGpu(WholeGpu { gpus: indexes_by_name(settings)? }),
+        "mig" => SharingMode::Mig(
+            settings.0.items().iter().map(|item| mig_gpu(View(item))).collect::<Option<_>>()?,
+        ),
+        "mps" => SharingMode::Mps(mps(view.group("mode")?)?),
+        "time_slicing" => SharingMode::TimeSlicing(TimeSlicing {
+            replicas: settings.whole("replicas"),
+            slice: settings.parsed("slice", scalar::slice),
+        }),
+        "temporal" => SharingMode::Temporal(
+            settings.0.items().iter().map(|item| temporal(View(item))).collect::<Option<_>>()?,
+        ),
+        "host_cpu" => SharingMode::HostCpu(HostCpu {
+            neighbour_priority: settings
+                .parsed("neighbour_priority", scalar::priority)
+                .unwrap_or_default(),
+            affinity: match settings.node("affinity") {
+                Some(node) => indexes_by_name(View(node))?,
+                None => BTreeMap::new(),
+            },
+        }),
+        "candidates" => SharingMode::CandidatesAll,
+        _ => return None,
+    })
+}
+
+fn indexes_by_name(view: View<'_>) -> Option<BTreeMap<String, Vec<u32>>> {
+    view.0
+        .entries()
+        .iter()
+        .map(|entry| Some((entry.key.clone(), View(&entry.value).own_indexes()?)))
+        .collect()
+}
+
+fn mig_gpu(view: View<'_>) -> Option<MigGpu> {
+    let instance = |item: View<'_>| {
+        Some(MigInstance {
+            profile: item.string("profile")?,
+            placement: item.whole("placement"),
+            workload: item.string("workload"),
+        })
+    };
+    Some(MigGpu {
+        gpus: view.indexes("gpus")?,
+        instances: view.list("instances").map(instance).collect::<Option<_>>()?,
+    })
+}
+
+fn mps(mode: View<'_>) -> Option<MpsMode> {
+    let (name, _) = mode.variant("mps")?;
+    let limits = |view: View<'_>, key: &str| {
+        view.by_name(key)
+            .filter_map(|(workload, client)| Some((workload.to_owned(), client.bytes("memory")?)))
+            .collect()
+    };
+    // `mps: default` alone sets no limits.
+    let Some(group) = mode.group("mps") else {
+        return (name == "default").then(|| MpsMode::Default {
+            percentages: BTreeMap::new(),
+            memory_limits: BTreeMap::new(),
+        });
+    };
+    Some(match name {
+        "default" => MpsMode::Default {
+            percentages: group
+                .by_name("default")
+                .filter_map(|(name, client)| Some((name.to_owned(), client.share("percentage")?)))
+                .collect(),
+            memory_limits: limits(group, "default"),
+        },
+        "static" => MpsMode::Static {
+            partitions: group
+                .by_name("static")
+                .map(|(name, client)| Some((name.to_owned(), client.whole("chunks")?)))
+                .collect::<Option<_>>()?,
+            memory_limits: limits(group, "static"),
+        },
+        _ => return None,
+    })
+}
+
+fn temporal(view: View<'_>) -> Option<TemporalWindow> {
+    Some(TemporalWindow {
+        when: view.parsed("when", scalar::window)?,
+        workload: view.string("workload")?,
+        gpus: view.indexes("gpus").unwrap_or_default(),
+    })
+}

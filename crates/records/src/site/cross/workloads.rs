@@ -1,0 +1,219 @@
+//! Rules inside one workload.
+
+use std::time::Duration;
+
+use cotenant_core::units::format_duration;
+
+use super::{Problem, key_span, value_span, workloads};
+use crate::site::tree::Node;
+use crate::site::view::View;
+
+pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
+    for workload in workloads(root) {
+        let view = workload.view;
+        if let Some(inference) = view.group("inference") {
+            tokens(inference, problems);
+            objectives(inference, "an inference workload", problems);
+            lengths(view, inference, problems);
+            peak_rate(inference, problems);
+        }
+        if let Some(training) = view.group("training") {
+            objectives(training, "a training workload", problems);
+            preemption(training, problems);
+            log(training, problems);
+        }
+        for class in view.list("classes") {
+            tokens(class, problems);
+            quantiles(class, problems);
+        }
+        class_shares(view, problems);
+    }
+}
+
+/// The median is at most the 95th percentile.
+fn tokens(view: View<'_>, problems: &mut Vec<Problem>) {
+    for key in ["prompt_tokens", "output_tokens"] {
+        let Some(group) = view.group(key) else { continue };
+        let Some((p50, p95)) = group.whole("p50").zip(group.whole("p95")) else { continue };
+        if p50 > p95 {
+            problems.push(
+                Problem::error(
+                    "quantiles",
+                    format!("{key}: the median is above the 95th percentile"),
+                )
+                .at(value_span(group, "p50"), "half are above this")
+                .beside(value_span(group, "p95"), "one in twenty is above this")
+                .hint("swap the two"),
+            );
+        }
+        if p95 == 0 {
+            problems.push(
+                Problem::error("tokens", format!("{key}: all are empty"))
+                    .at(value_span(group, "p95"), "")
+                    .hint("write the real lengths; one token is the least"),
+            );
+        }
+    }
+}
+
+/// Without an objective there is no question to answer.
+fn objectives(view: View<'_>, what: &str, problems: &mut Vec<Problem>) {
+    let Some(group) = view.group("objectives") else { return };
+    if group.0.entries().is_empty() {
+        problems.push(
+            Problem::error("no-objective", format!("{what} has no objective"))
+                .at(key_span(view, "objectives"), "at least one is needed")
+                .hint("without an objective there is nothing to pass"),
+        );
+    }
+    if let Some(share) = group.node("on_time_share")
+        && !group.group("deadline").is_some_and(|deadline| deadline.has("weekly"))
+    {
+        problems.push(
+            Problem::error("on-time-share", "`on_time_share` needs a recurring deadline")
+                .at(share.span, "a share of which occurrences?")
+                .hint("add `deadline: { weekly: Fri 18:00 }`, or remove the line"),
+        );
+    }
+    quantiles(view, problems);
+}
+
+/// A higher quantile is at least a lower one, and the whole answer takes at least its first token.
+fn quantiles(view: View<'_>, problems: &mut Vec<Problem>) {
+    let Some(group) = view.group("objectives") else { return };
+    for (small, large, why) in [
+        ("ttft_p95", "ttft_p99", "the 99th percentile is never below the 95th"),
+        ("ttft_p95", "e2e_p95", "the last byte never comes before the first token"),
+    ] {
+        let Some((low, high)) = group.duration(small).zip(group.duration(large)) else { continue };
+        if low > high {
+            problems.push(
+                Problem::error("quantiles", format!("`{small}` is above `{large}`"))
+                    .at(value_span(group, small), format_duration(low))
+                    .beside(value_span(group, large), format_duration(high))
+                    .hint(format!("{why}, so the looser one says nothing")),
+            );
+        }
+    }
+}
+
+/// Arrivals without lengths are no load.
+fn lengths(workload: View<'_>, inference: View<'_>, problems: &mut Vec<Problem>) {
+    let Some((demand, _)) = inference.variant("demand") else { return };
+    if demand == "trace" {
+        return;
+    }
+    let missing: Vec<&str> = ["prompt_tokens", "output_tokens"]
+        .into_iter()
+        .filter(|key| {
+            let mut classes = workload.list("classes").peekable();
+            let by_class = classes.peek().is_some() && classes.all(|class| class.has(key));
+            !inference.has(key) && !by_class
+        })
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let names: Vec<String> = missing.iter().map(|key| format!("`{key}`")).collect();
+    problems.push(
+        Problem::error("missing", format!("an inference workload lacks {}", names.join(" and ")))
+            .at(key_span(inference, "demand"), "a trace has lengths, other demands do not")
+            .hint(format!("add `{}: {{ p50: 200, p95: 900 }}`", missing[0])),
+    );
+}
+
+/// The peak is at least the mean.
+fn peak_rate(inference: View<'_>, problems: &mut Vec<Problem>) {
+    let Some(peak) = inference.rate("peak_rate") else { return };
+    let Some((name, settings)) = inference.variant("demand") else { return };
+    let (node, key) = match name {
+        "poisson" | "gamma" | "constant" => (settings, "rate"),
+        _ => return,
+    };
+    if let Some(mean) = node.rate(key).filter(|mean| mean.per_second > peak.per_second * 1.000_001)
+    {
+        problems.push(
+            Problem::error("peak-rate", "the mean rate is above the peak rate")
+                .at(value_span(inference, "peak_rate"), format!("peak {peak}"))
+                .beside(value_span(node, key), format!("mean {mean}"))
+                .hint("`peak_rate` is the highest rate for which the objectives must hold"),
+        );
+    }
+}
+
+/// Shares of classes are parts of one whole.
+fn class_shares(workload: View<'_>, problems: &mut Vec<Problem>) {
+    let shares: Vec<(f64, super::Span)> = workload
+        .list("classes")
+        .filter_map(|class| Some((class.share("share")?.value(), value_span(class, "share"))))
+        .collect();
+    let sum: f64 = shares.iter().map(|(share, _)| share).sum();
+    let all_have_one = shares.len() == workload.list("classes").count();
+    let is_off = sum > 1.0 + 1e-6 || (all_have_one && sum < 1.0 - 1e-6);
+    if let Some(((_, last), rest)) = shares.split_last().filter(|_| is_off) {
+        let message = format!("the shares of the classes add up to {:.1} %", sum * 100.0);
+        let mut problem = Problem::error("class-shares", message).at(*last, "with this one");
+        for (_, span) in rest {
+            problem = problem.beside(*span, "");
+        }
+        problems.push(problem.hint("make them add up to 100 %"));
+    }
+}
+
+/// A job that is stopped before it has saved loses work, whatever the file says.
+fn preemption(training: View<'_>, problems: &mut Vec<Problem>) {
+    if let Some(checkpoint) = training.group("checkpoint")
+        && matches!(checkpoint.text("signal"), Some("KILL" | "SIGKILL"))
+    {
+        problems.push(
+            Problem::error("signal", "a job cannot answer SIGKILL with a checkpoint")
+                .at(value_span(checkpoint, "signal"), "ends the job at once")
+                .hint("write the signal that your trainer handles, such as `USR1`"),
+        );
+    }
+    let Some(preemption) = training.group("preemption") else { return };
+    let loses_nothing = preemption.text("lost_work") == Some("none");
+    if loses_nothing && matches!(preemption.text("signal"), Some("KILL" | "SIGKILL")) {
+        problems.push(
+            Problem::error("signal", "a job cannot save when it is stopped with SIGKILL")
+                .at(value_span(preemption, "signal"), "ends the job at once")
+                .beside(value_span(preemption, "lost_work"), "says that nothing is lost")
+                .hint("write `lost_work: since_checkpoint`, or a signal that the trainer handles"),
+        );
+    }
+    let checkpoint = training.group("checkpoint");
+    let duration = checkpoint.and_then(|group| group.duration("duration"));
+    let Some((duration, notice)) = duration.zip(preemption.duration("notice")) else { return };
+    let Some(checkpoint) = checkpoint.filter(|_| duration > notice) else { return };
+    let labels = |problem: Problem| {
+        problem
+            .at(value_span(preemption, "notice"), format!("stopped after {}", show(notice)))
+            .beside(value_span(checkpoint, "duration"), format!("takes {}", show(duration)))
+    };
+    problems.push(if loses_nothing {
+        labels(Problem::error("notice", "the notice is too short for a checkpoint"))
+            .beside(value_span(preemption, "lost_work"), "says that nothing is lost")
+            .hint("lengthen the notice, or write `lost_work: since_checkpoint`")
+    } else {
+        labels(Problem::warning("notice", "the notice is too short for a checkpoint"))
+            .hint("each preemption loses the work since the last periodic checkpoint")
+    });
+}
+
+fn show(duration: Duration) -> String {
+    format_duration(duration)
+}
+
+/// Steps are counted by their number, so their lines must hold it.
+fn log(training: View<'_>, problems: &mut Vec<Problem>) {
+    let Some(log) = training.group("log") else { return };
+    for key in ["step", "resumed"] {
+        if log.text(key).is_some_and(|template| !template.contains("{step}")) {
+            problems.push(
+                Problem::error("template", format!("the template of `{key}` lacks {{step}}"))
+                    .at(value_span(log, key), "which step is it?")
+                    .hint("the number of the step shows whether a resume continues"),
+            );
+        }
+    }
+}

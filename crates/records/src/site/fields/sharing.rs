@@ -1,0 +1,236 @@
+//! How the workloads share.
+
+use super::{
+    BYTES, INDEXES, ISOLATION, NAME, PLAN, POSITIVE, SHARE, STACK, TEXT, TEXTS, WHOLE, field,
+    required, scalar,
+};
+use crate::site::scalar::Scalar;
+use crate::site::shape::{Names, Record, Shape};
+
+static GPU_LIST: Shape = INDEXES;
+
+static MIG_INSTANCE: Record = Record {
+    what: "a MIG instance",
+    fields: &[
+        required("profile", TEXT, STACK, "3g.40gb", "Profile as the driver names it."),
+        field(
+            "placement",
+            WHOLE,
+            STACK,
+            "4",
+            "Start on the memory grid; without it the driver chooses.",
+        ),
+        field("workload", NAME, PLAN, "chat", "Workload that runs in it."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static MIG_INSTANCES: Shape = Shape::Record(&MIG_INSTANCE);
+
+static MIG_GPU: Record = Record {
+    what: "a MIG layout",
+    fields: &[
+        required("gpus", INDEXES, STACK, "[0, 1]", "GPUs that are laid out this way."),
+        required(
+            "instances",
+            Shape::List(&MIG_INSTANCES),
+            STACK,
+            "[{ profile: 3g.40gb, workload: chat }]",
+            "The exact instances, in order.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static MIG: Shape = Shape::Record(&MIG_GPU);
+
+static MPS_CLIENT: Record = Record {
+    what: "an MPS client",
+    fields: &[
+        field(
+            "percentage",
+            SHARE,
+            STACK,
+            "70 %",
+            "Limit of active threads. It limits and does not reserve.",
+        ),
+        field("memory", BYTES, STACK, "40 GiB", "Limit of device memory."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static MPS_CLIENTS: Shape = Shape::Record(&MPS_CLIENT);
+
+static MPS_PARTITION: Record = Record {
+    what: "an MPS partition",
+    fields: &[
+        required("chunks", POSITIVE, STACK, "6", "SM chunks of the static partition."),
+        field("memory", BYTES, STACK, "40 GiB", "Limit of device memory."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static MPS_PARTITIONS: Shape = Shape::Record(&MPS_PARTITION);
+
+static MPS: Record = Record {
+    what: "the MPS mode",
+    fields: &[
+        field(
+            "default",
+            Shape::ByName(Names::Workload, &MPS_CLIENTS),
+            STACK,
+            "{ chat: { percentage: 70 %, memory: 40 GiB } }",
+            "Limits by percentage, per workload.",
+        ),
+        field(
+            "static",
+            Shape::ByName(Names::Workload, &MPS_PARTITIONS),
+            STACK,
+            "{ chat: { chunks: 6 } }",
+            "Static partitions of SMs, per workload (Ampere and later).",
+        ),
+    ],
+    one_of: &[],
+    bare: &["default"],
+};
+
+static TIME_SLICING: Record = Record {
+    what: "time-slicing",
+    fields: &[
+        field(
+            "replicas",
+            POSITIVE,
+            STACK,
+            "2",
+            "Replicas that the device plugin offers of one GPU. A replica is not a share.",
+        ),
+        field(
+            "slice",
+            scalar(Scalar::Slice),
+            STACK,
+            "default",
+            "Time slice: `default`, `short`, `medium`, `long` or a time.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static TEMPORAL_WINDOW: Record = Record {
+    what: "a window",
+    fields: &[
+        required(
+            "when",
+            scalar(Scalar::Window),
+            PLAN,
+            "daily 22:00-06:00",
+            "Weekly window, in local time of the site.",
+        ),
+        required("workload", NAME, PLAN, "tune", "Who holds the GPUs."),
+        field("gpus", INDEXES, PLAN, "[4, 5, 6, 7]", "Which GPUs; without it, all."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static TEMPORAL: Shape = Shape::Record(&TEMPORAL_WINDOW);
+
+static HOST_CPU: Record = Record {
+    what: "the sharing of CPU cores",
+    fields: &[
+        field(
+            "neighbour_priority",
+            scalar(Scalar::Priority),
+            ISOLATION,
+            "idle",
+            "CPU priority of whatever is not inference: `normal`, `idle`, or `nice 10`; without it, `normal`.",
+        ),
+        field(
+            "affinity",
+            Shape::ByName(Names::Workload, &GPU_LIST),
+            ISOLATION,
+            "{ chat: 0-1, tune: 2-3 }",
+            "Cores of each workload; a workload that is absent may use all.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static MODE: Record = Record {
+    what: "the mode",
+    fields: &[
+        field(
+            "whole_gpu",
+            Shape::ByName(Names::Workload, &GPU_LIST),
+            ISOLATION,
+            "{ chat: [0, 1, 2, 3], tune: [4, 5, 6, 7] }",
+            "Which GPUs belong to whom.",
+        ),
+        field(
+            "mig",
+            Shape::List(&MIG),
+            ISOLATION,
+            "[{ gpus: [0], instances: [{ profile: 3g.40gb }] }]",
+            "Exact layout of each partitioned GPU.",
+        ),
+        field(
+            "mps",
+            Shape::Variant(&MPS),
+            ISOLATION,
+            "{ default: { chat: { percentage: 70 % } } }",
+            "Sharing through the MPS server: by percentages, or by static partitions.",
+        ),
+        field(
+            "time_slicing",
+            Shape::Record(&TIME_SLICING),
+            ISOLATION,
+            "{ replicas: 2 }",
+            "The driver switches between processes.",
+        ),
+        field(
+            "temporal",
+            Shape::List(&TEMPORAL),
+            PLAN,
+            "[{ when: daily 22:00-06:00, workload: tune }]",
+            "Who holds which GPUs when.",
+        ),
+        field(
+            "host_cpu",
+            Shape::Record(&HOST_CPU),
+            ISOLATION,
+            "{ neighbour_priority: idle }",
+            "Workloads share CPU cores alone: for machines without a GPU. No GPU claim ever comes of it.",
+        ),
+        field(
+            "candidates",
+            scalar(Scalar::Choice(&["all"])),
+            PLAN,
+            "all",
+            "The plan compares all modes that the GPU allows.",
+        ),
+    ],
+    one_of: &[],
+    bare: &["time_slicing", "host_cpu"],
+};
+
+pub(super) static SHARING: Record = Record {
+    what: "the sharing",
+    fields: &[
+        required(
+            "mode",
+            Shape::Variant(&MODE),
+            ISOLATION,
+            "host_cpu",
+            "Exactly one mode, with its settings.",
+        ),
+        field(
+            "versions",
+            Shape::ByName(Names::Free, &TEXTS),
+            STACK,
+            "{ nvidia-device-plugin: 0.18.0 }",
+            "Exact versions of whatever enforces the mode.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};

@@ -1,0 +1,227 @@
+//! What every workload has.
+
+use super::workload_kinds::{BATCH, INFERENCE_RECORD, OBJECTIVES, RENDER, TOKENS, TRAINING};
+use super::{
+    ALL, BYTES, COMPLETION, COUNT, GPUS, INFERENCE, ISOLATION, NAME, PLAN, POSITIVE, REPORT, SHARE,
+    STACK, TEXT, WHOLE, field, required, scalar,
+};
+use crate::site::scalar::Scalar;
+use crate::site::shape::{Record, Shape};
+
+static MODEL: Record = Record {
+    what: "the model",
+    fields: &[
+        required(
+            "name",
+            NAME,
+            STACK,
+            "meta-llama/Llama-3.1-8B",
+            "Name by which requests ask for it.",
+        ),
+        field("parameters", COUNT, PLAN, "8.03 B", "Number of parameters."),
+        field("layers", POSITIVE, PLAN, "32", "Transformer layers."),
+        field("kv_heads", POSITIVE, PLAN, "8", "Key-value heads in one layer."),
+        field("head_size", POSITIVE, PLAN, "128", "Values in one head."),
+        field(
+            "dtype",
+            scalar(Scalar::Dtype),
+            PLAN,
+            "bfloat16",
+            "Type of its numbers: `float32`, `float16`, `bfloat16`, `fp8`, `fp4`, `int8`, `int4`.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static MEMORY: Record = Record {
+    what: "the memory",
+    fields: &[
+        field(
+            "origin",
+            scalar(Scalar::Choice(&["declared", "measured"])),
+            PLAN,
+            "measured",
+            "Where the figures come from; without it, declared.",
+        ),
+        field("weights", BYTES, PLAN, "16 GiB", "Weights on the GPU."),
+        field("kv", BYTES, PLAN, "40 GiB", "Key-value cache on the GPU."),
+        field("workspace", BYTES, PLAN, "4 GiB", "Activations and work buffers on the GPU."),
+        field("graphs", BYTES, PLAN, "2 GiB", "Captured graphs on the GPU."),
+        field(
+            "checkpoint_transient",
+            BYTES,
+            PLAN,
+            "120 GiB",
+            "What a checkpoint takes for a while on the host.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static ALLOCATION: Record = Record {
+    what: "the allocation",
+    fields: &[
+        field(
+            "normal",
+            GPUS,
+            PLAN,
+            "4",
+            "GPUs in normal operation; a fraction where a GPU is split.",
+        ),
+        field("minimum_useful", GPUS, PLAN, "2", "The fewest GPUs with which it is of use."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static LIMITS: Record = Record {
+    what: "the limits",
+    fields: &[
+        field("concurrent", POSITIVE, INFERENCE, "64", "Requests or jobs at once."),
+        field("queued", WHOLE, INFERENCE, "256", "Requests or jobs that may wait."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static CLASS: Record = Record {
+    what: "a request class",
+    fields: &[
+        required(
+            "name",
+            NAME,
+            INFERENCE,
+            "interactive",
+            "Name of the class, unique in its workload.",
+        ),
+        field(
+            "share",
+            SHARE,
+            INFERENCE,
+            "80 %",
+            "Its part of all requests. Shares add up to 100 %.",
+        ),
+        field(
+            "prompt_tokens",
+            Shape::Record(&TOKENS),
+            INFERENCE,
+            "{ p50: 200, p95: 900 }",
+            "Tokens of its prompts.",
+        ),
+        field(
+            "output_tokens",
+            Shape::Record(&TOKENS),
+            INFERENCE,
+            "{ p50: 60, p95: 300 }",
+            "Tokens of its answers.",
+        ),
+        field(
+            "objectives",
+            Shape::Record(&OBJECTIVES),
+            INFERENCE,
+            "{ ttft_p95: 300 ms }",
+            "Its own objectives, beside those of the workload.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static CLASSES: Shape = Shape::Record(&CLASS);
+
+pub(super) static WORKLOAD: Record = Record {
+    what: "a workload",
+    fields: &[
+        required("name", NAME, ALL, "chat", "Name of the workload, unique in the site."),
+        field(
+            "kind",
+            scalar(Scalar::Choice(&["inference", "training", "batch", "render"])),
+            REPORT,
+            "inference",
+            "`inference`, `training`, `batch` or `render`. May be left out: the key of that name \
+             says the same.",
+        ),
+        field("owner", TEXT, REPORT, "team-assist", "Who answers for it."),
+        field(
+            "model",
+            Shape::Record(&MODEL),
+            PLAN,
+            "{ name: llama, parameters: 8.03 B }",
+            "The model that it serves or trains: what memory arithmetic needs.",
+        ),
+        field(
+            "memory",
+            Shape::Record(&MEMORY),
+            PLAN,
+            "{ origin: measured, weights: 16 GiB }",
+            "Memory that it really takes, not the size of a file.",
+        ),
+        field(
+            "allocation",
+            Shape::Record(&ALLOCATION),
+            PLAN,
+            "{ normal: 4, minimum_useful: 2 }",
+            "Its GPUs.",
+        ),
+        field(
+            "priority",
+            scalar(Scalar::Integer(i64::MIN + 1, i64::MAX)),
+            PLAN,
+            "100",
+            "Higher goes first.",
+        ),
+        field(
+            "limits",
+            Shape::Record(&LIMITS),
+            INFERENCE,
+            "{ concurrent: 64, queued: 256 }",
+            "What it admits.",
+        ),
+        field(
+            "on_out_of_memory",
+            scalar(Scalar::Choice(&["refuse", "shed", "restart", "stop_neighbour"])),
+            ISOLATION,
+            "refuse",
+            "What happens when it runs out of memory: `refuse` new requests, `shed` running ones, \
+             `restart`, or `stop_neighbour`.",
+        ),
+        field(
+            "classes",
+            Shape::List(&CLASSES),
+            INFERENCE,
+            "[{ name: interactive, share: 80 % }]",
+            "Classes of its requests. Results are shown per class, never averaged over them.",
+        ),
+        field(
+            "inference",
+            Shape::Record(&INFERENCE_RECORD),
+            INFERENCE,
+            "{ endpoint: http://127.0.0.1:8000 }",
+            "It answers requests: latency matters.",
+        ),
+        field(
+            "training",
+            Shape::Record(&TRAINING),
+            COMPLETION,
+            "{ objectives: { step_time_max: 2 s } }",
+            "It trains: completion of steps matters.",
+        ),
+        field(
+            "batch",
+            Shape::Record(&BATCH),
+            COMPLETION,
+            "{ serving: chat, items: 10 k }",
+            "It works through items: completion matters.",
+        ),
+        field(
+            "render",
+            Shape::Record(&RENDER),
+            COMPLETION,
+            "{ engine: cycles, frames: 240 }",
+            "It renders frames: completion matters.",
+        ),
+    ],
+    one_of: &["inference", "training", "batch", "render"],
+    bare: &[],
+};

@@ -1,0 +1,252 @@
+//! Values of a site as words.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use cotenant_core::site::{
+    BatchRoute, BurstReserve, CheckpointInterval, Demand, Launch, LostWork, MpsMode,
+    NeighbourPriority, Parallelism, SharingMode, SlicePeriod, TokenCounts, TraceDemand,
+    TraceWindow, TransitionStep, WeeklyWindow,
+};
+use cotenant_core::units::{Bytes, format_count, format_duration};
+
+use super::FormRow;
+
+pub(super) fn row(label: impl Into<String>, value: Option<String>) -> FormRow {
+    FormRow { label: label.into(), value }
+}
+
+/// Anything that can be shown.
+pub(super) fn show<T: ToString>(value: Option<&T>) -> Option<String> {
+    value.map(ToString::to_string)
+}
+
+pub(super) fn time(duration: Option<Duration>) -> Option<String> {
+    duration.map(format_duration)
+}
+
+pub(super) fn yes_no(flag: Option<bool>) -> Option<String> {
+    flag.map(|flag| if flag { "yes" } else { "no" }.to_owned())
+}
+
+/// Words in a row, `None` where there are none.
+pub(super) fn joined<T: ToString>(items: impl IntoIterator<Item = T>) -> Option<String> {
+    let words: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// Named amounts, `None` where none is given: `weights 16 GiB, KV 40 GiB`.
+pub(super) fn amounts<const N: usize>(parts: [(&str, Option<String>); N]) -> Option<String> {
+    joined(parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))))
+}
+
+pub(super) fn bytes(bytes: Option<Bytes>) -> Option<String> {
+    show(bytes.as_ref())
+}
+
+pub(super) fn windows(windows: &[WeeklyWindow]) -> Option<String> {
+    joined(windows)
+}
+
+pub(super) fn tokens(tokens: Option<TokenCounts>) -> Option<String> {
+    tokens.map(|tokens| format!("p50 {}, p95 {}", tokens.p50, tokens.p95))
+}
+
+pub(super) fn launch(launch: Option<&Launch>) -> Option<String> {
+    launch.map(|launch| launch.argv.join(" "))
+}
+
+pub(super) fn demand(demand: &Demand) -> String {
+    match demand {
+        Demand::Trace(trace) => trace_demand(trace),
+        Demand::Poisson { rate } => format!("Poisson, {rate}"),
+        Demand::Gamma { rate, burstiness } => format!("gamma, {rate}, burstiness {burstiness}"),
+        Demand::Constant { rate } => format!("constant, {rate}"),
+        Demand::Ramp { from, to, duration } => {
+            format!("from {from} to {to} in {}", format_duration(*duration))
+        }
+        Demand::Closed { users, think_time } => {
+            format!("{users} users, think time {} (closed loop)", format_duration(*think_time))
+        }
+        Demand::Query(query) => {
+            format!("{} at {}, last {}", query.query, query.url, format_duration(query.range))
+        }
+        Demand::Table(rows) => rows
+            .iter()
+            .map(|row| format!("{}: {}", row.when, row.rate))
+            .collect::<Vec<_>>()
+            .join("; "),
+    }
+}
+
+fn trace_demand(trace: &TraceDemand) -> String {
+    let factor = trace.rate_factor.map_or(String::new(), |factor| format!(", rate × {factor}"));
+    let window = match trace.window {
+        Some(TraceWindow::Busiest(length)) => format!(", busiest {}", format_duration(length)),
+        Some(TraceWindow::From { start, length }) => {
+            format!(", {} from {}", format_duration(length), format_duration(start))
+        }
+        None => String::new(),
+    };
+    format!("trace {} ({}){factor}{window}", trace.file, trace.format.name())
+}
+
+pub(super) fn reserve(reserve: Option<BurstReserve>) -> Option<String> {
+    reserve.map(|reserve| match reserve {
+        BurstReserve::Gpus(gpus) => format!("{gpus} GPUs"),
+        BurstReserve::Derived => "derived by the plan".to_owned(),
+    })
+}
+
+pub(super) fn parallelism(parallelism: Option<&Parallelism>) -> Option<String> {
+    let parallelism = parallelism?;
+    let sizes = [
+        ("DP", parallelism.dp),
+        ("FSDP", parallelism.fsdp),
+        ("TP", parallelism.tp),
+        ("PP", parallelism.pp),
+        ("EP", parallelism.ep),
+    ];
+    let used = sizes.into_iter().filter(|(_, size)| *size > 1);
+    let sizes = joined(used.map(|(name, size)| format!("{name} {size}")));
+    let mut words = vec![sizes.unwrap_or_else(|| "single".to_owned())];
+    words.extend(joined(&parallelism.collectives));
+    if let Some(needs_p2p) = parallelism.needs_p2p {
+        words.push(if needs_p2p { "needs P2P" } else { "no P2P" }.to_owned());
+    }
+    Some(words.join("; "))
+}
+
+pub(super) fn interval(interval: Option<CheckpointInterval>) -> Option<String> {
+    interval.map(|interval| match interval {
+        CheckpointInterval::Time(duration) => format_duration(duration),
+        CheckpointInterval::Steps(steps) => format!("{} steps", format_count(steps)),
+    })
+}
+
+pub(super) fn lost_work(lost: Option<LostWork>) -> Option<String> {
+    lost.map(|lost| match lost {
+        LostWork::None => "none".to_owned(),
+        LostWork::SinceCheckpoint => "since the last checkpoint".to_owned(),
+        LostWork::Steps(steps) => format!("{} steps", format_count(steps)),
+        LostWork::Time(duration) => format_duration(duration),
+    })
+}
+
+pub(super) fn route(route: &BatchRoute) -> String {
+    match route {
+        BatchRoute::Serving(workload) => format!("through the engine of {workload}"),
+        BatchRoute::Job(launch) => format!("job: {}", launch.argv.join(" ")),
+    }
+}
+
+pub(super) fn steps(steps: &[TransitionStep]) -> Option<String> {
+    joined(steps.iter().map(|step| match step.duration {
+        Some(duration) => format!("{} {}", step.kind.name(), format_duration(duration)),
+        None => step.kind.name().to_owned(),
+    }))
+}
+
+/// Numbers in runs: `0-3, 6`.
+fn indexes(indexes: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &index in indexes {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == index => *last = index,
+            _ => runs.push((index, index)),
+        }
+    }
+    let show = |(first, last): (u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    runs.into_iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+fn named(map: &BTreeMap<String, Vec<u32>>, what: &str) -> Option<String> {
+    let mut parts = map.iter().map(|(name, list)| format!("{name}: {what} {}", indexes(list)));
+    let first = parts.next()?;
+    Some(parts.fold(first, |text, part| format!("{text}; {part}")))
+}
+
+/// The settings of a sharing mode.
+pub(super) fn mode_settings(mode: &SharingMode) -> Option<String> {
+    match mode {
+        SharingMode::WholeGpu(whole) => named(&whole.gpus, "GPU"),
+        SharingMode::Mig(layouts) => {
+            let layout = |layout: &cotenant_core::site::MigGpu| {
+                let instances = layout.instances.iter().map(|instance| {
+                    let placement =
+                        instance.placement.map_or(String::new(), |start| format!(" at {start}"));
+                    let owner = instance
+                        .workload
+                        .as_ref()
+                        .map_or(String::new(), |name| format!(" for {name}"));
+                    format!("{}{placement}{owner}", instance.profile)
+                });
+                let instances: Vec<String> = instances.collect();
+                format!("GPU {}: {}", indexes(&layout.gpus), instances.join(" + "))
+            };
+            joined(layouts.iter().map(layout))
+        }
+        SharingMode::Mps(mode) => mps(mode),
+        SharingMode::TimeSlicing(slicing) => amounts([
+            ("replicas", show(slicing.replicas.as_ref())),
+            ("slice", slicing.slice.map(slice)),
+        ]),
+        SharingMode::Temporal(windows) => joined(windows.iter().map(|window| {
+            let gpus = if window.gpus.is_empty() {
+                "all GPUs".to_owned()
+            } else {
+                format!("GPU {}", indexes(&window.gpus))
+            };
+            format!("{}: {} ({gpus})", window.when, window.workload)
+        })),
+        SharingMode::HostCpu(host) => {
+            let priority = match host.neighbour_priority {
+                NeighbourPriority::Normal => "neighbour at normal priority".to_owned(),
+                NeighbourPriority::Idle => "neighbour at idle priority".to_owned(),
+                NeighbourPriority::Nice(value) => format!("neighbour at nice {value}"),
+            };
+            Some(match named(&host.affinity, "cores") {
+                Some(affinity) => format!("{priority}; {affinity}"),
+                None => priority,
+            })
+        }
+        SharingMode::CandidatesAll => Some("all that the GPU allows".to_owned()),
+    }
+}
+
+fn slice(period: SlicePeriod) -> String {
+    match period {
+        SlicePeriod::Time(duration) => format_duration(duration),
+        named => SlicePeriod::NAMED
+            .into_iter()
+            .find(|(period, _)| *period == named)
+            .map_or(String::new(), |(_, name)| name.to_owned()),
+    }
+}
+
+fn mps(mode: &MpsMode) -> Option<String> {
+    let with_memory = |name: &String, amount: String, limits: &BTreeMap<String, Bytes>| {
+        let memory = limits.get(name).map_or(String::new(), |memory| format!(", memory {memory}"));
+        format!("{name} {amount}{memory}")
+    };
+    match mode {
+        MpsMode::Default { percentages, memory_limits } => {
+            let mut names: Vec<&String> = percentages.keys().chain(memory_limits.keys()).collect();
+            names.sort();
+            names.dedup();
+            let clients = names.into_iter().map(|name| {
+                let amount =
+                    percentages.get(name).map_or("no limit".to_owned(), ToString::to_string);
+                with_memory(name, amount, memory_limits)
+            });
+            Some(joined(clients).unwrap_or_else(|| "default, no limits".to_owned()))
+        }
+        MpsMode::Static { partitions, memory_limits } => joined(
+            partitions
+                .iter()
+                .map(|(name, chunks)| with_memory(name, format!("{chunks} chunks"), memory_limits)),
+        ),
+    }
+}

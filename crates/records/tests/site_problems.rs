@@ -1,0 +1,144 @@
+//! What is said about bad site files: every fixture's problems as a person sees them.
+
+use std::path::Path;
+
+use cotenant_records::site::{PROBLEMS_MAX, SITE_FILE_BYTES_MAX, Severity, read_site, render};
+use proptest::prelude::*;
+
+fn fixtures() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/bad");
+    let mut fixtures: Vec<(String, Vec<u8>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect();
+    fixtures.sort();
+    fixtures
+}
+
+#[test]
+fn every_bad_file_is_refused_with_its_problems_in_place() {
+    let fixtures = fixtures();
+    assert!(fixtures.len() > 20);
+    for (name, bytes) in fixtures {
+        let (site, problems) = read_site(&name, &bytes);
+        assert!(site.is_none(), "{name} makes a site");
+        assert!(problems.iter().any(|problem| problem.severity == Severity::Error), "{name}");
+        let rendered = render(&problems, &name, &bytes, false);
+        for line in rendered.lines() {
+            assert!(line.chars().count() <= 80, "{name}: {} columns: {line}", line.chars().count());
+        }
+        insta::assert_snapshot!(format!("bad_{}", name.trim_end_matches(".yaml")), rendered);
+    }
+}
+
+#[test]
+fn a_file_of_100_mb_is_refused_by_its_size() {
+    let bytes = vec![b'a'; 100 << 20];
+    let (site, problems) = read_site("large.yaml", &bytes);
+    assert!(site.is_none());
+    let rendered = render(&problems, "large.yaml", &bytes[..SITE_FILE_BYTES_MAX], false);
+    insta::assert_snapshot!(rendered, @"");
+}
+
+#[test]
+fn problems_are_bounded_in_number() {
+    let keys: Vec<String> = (0..1000).map(|number| format!("zzz{number}: 1")).collect();
+    let (site, problems) = read_site("many.yaml", keys.join("\n").as_bytes());
+    assert!(site.is_none());
+    assert_eq!(problems.len(), PROBLEMS_MAX + 1);
+    assert!(problems.last().unwrap().message.contains("more problems"));
+}
+
+#[test]
+fn warnings_alone_keep_the_site() {
+    let text = include_str!("../../../examples/h100-server.yaml").replace("80 GiB", "80 GB");
+    let (site, problems) = read_site("site.yaml", text.as_bytes());
+    assert!(site.is_some());
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].severity, Severity::Warning);
+}
+
+#[test]
+fn color_changes_the_look_and_not_the_words() {
+    let (name, bytes) = fixtures().into_iter().find(|(name, _)| name == "units.yaml").unwrap();
+    let (_, problems) = read_site(&name, &bytes);
+    let colored = render(&problems, &name, &bytes, true);
+    assert!(colored.contains("\u{1b}["));
+    assert!(!render(&problems, &name, &bytes, false).contains('\u{1b}'));
+}
+
+const GOOD: [&str; 3] = [
+    include_str!("fixtures/good/full-server.yaml"),
+    include_str!("fixtures/good/full-pool.yaml"),
+    include_str!("../../../examples/cpu-demo.yaml"),
+];
+
+/// What must hold of any bytes: no panic, a site or an error, and a rendering of every problem.
+fn check(bytes: &[u8]) {
+    let (site, problems) = read_site("mutated.yaml", bytes);
+    let has_error = problems.iter().any(|problem| problem.severity == Severity::Error);
+    assert_eq!(site.is_none(), has_error, "{problems:?}");
+    assert!(problems.iter().all(|problem| problem.code != "bug"), "{problems:?}");
+    let rendered = render(&problems, "mutated.yaml", bytes, false);
+    assert_eq!(rendered.is_empty(), problems.is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn edited_files_never_panic(
+        file in 0..GOOD.len(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, any::<u8>()), 1..8),
+    ) {
+        let mut bytes = GOOD[file].as_bytes().to_vec();
+        for (place, kind, byte) in edits {
+            let at = place.index(bytes.len());
+            match kind {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                _ => { bytes.remove(at); }
+            }
+        }
+        check(&bytes);
+    }
+
+    #[test]
+    fn files_with_moved_lines_never_panic(
+        file in 0..GOOD.len(),
+        moves in prop::collection::vec((any::<prop::sample::Index>(), 0..4_u8, 0..8_usize), 1..6),
+    ) {
+        let mut lines: Vec<String> = GOOD[file].lines().map(str::to_owned).collect();
+        for (place, kind, amount) in moves {
+            let at = place.index(lines.len());
+            match kind {
+                0 => { lines.remove(at); }
+                1 => lines[at] = format!("{}{}", " ".repeat(amount), lines[at].trim_start()),
+                2 => { let line = lines[at].clone(); lines.insert(at, line); }
+                _ => { let end = (at + amount).min(lines.len() - 1); lines.swap(at, end); }
+            }
+            if lines.is_empty() { break; }
+        }
+        check(lines.join("\n").as_bytes());
+    }
+
+    #[test]
+    fn values_of_yaml_marks_never_panic(
+        file in 0..GOOD.len(),
+        place in any::<prop::sample::Index>(),
+        text in "[-:{}\\[\\]&*!|>'\"%@`#, ?a1\n\u{e9}\u{1f600}]{0,12}",
+    ) {
+        let mut mutated = GOOD[file].to_owned();
+        mutated.insert_str(place.index(mutated.len()), &text);
+        check(mutated.as_bytes());
+    }
+
+    #[test]
+    fn any_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        check(&bytes);
+    }
+}
