@@ -42,9 +42,11 @@ struct Scene {
     streams: u32,
     requests: u32,
     tokens: u32,
+    /// 0: a closed loop, all streams at once.
+    rate_per_s: u32,
 }
 
-const SCENES: [Scene; 4] = [
+const SCENES: [Scene; 5] = [
     Scene {
         name: "1,024 streams of 128 tokens at 20 ms",
         first_token_ms: 100,
@@ -53,6 +55,7 @@ const SCENES: [Scene; 4] = [
         streams: 1024,
         requests: 2048,
         tokens: 128,
+        rate_per_s: 0,
     },
     Scene {
         name: "one-token streams, 64 at once",
@@ -62,6 +65,7 @@ const SCENES: [Scene; 4] = [
         streams: 64,
         requests: 200_000,
         tokens: 1,
+        rate_per_s: 0,
     },
     Scene {
         name: "paced tokens, 1,200 streams of 512 tokens at 10 ms",
@@ -71,6 +75,7 @@ const SCENES: [Scene; 4] = [
         streams: 1200,
         requests: 1200,
         tokens: 512,
+        rate_per_s: 0,
     },
     Scene {
         name: "blast, 16 streams of 1,024 tokens without pause",
@@ -80,6 +85,17 @@ const SCENES: [Scene; 4] = [
         streams: 16,
         requests: 2_000,
         tokens: 1024,
+        rate_per_s: 0,
+    },
+    Scene {
+        name: "open loop, Poisson 2,000 requests/s of 8 tokens at 5 ms",
+        first_token_ms: 20,
+        spread_ms: 5,
+        token_gap_ms: 5,
+        streams: 1024,
+        requests: 20_000,
+        tokens: 8,
+        rate_per_s: 2_000,
     },
 ];
 
@@ -94,9 +110,11 @@ fn bench() -> Result<(), Anything> {
         println!("  load average    {}", load_average());
         let mut server = Server::start(scene)?;
         let url = server.url.clone();
-        let numbers = [scene.streams, scene.requests, scene.tokens].map(|n| n.to_string());
-        let status =
-            Command::new(std::env::current_exe()?).args(["load", &url]).args(numbers).status()?;
+        let numbers = [scene.streams, scene.requests, scene.tokens, scene.rate_per_s];
+        let status = Command::new(std::env::current_exe()?)
+            .args(["load", &url])
+            .args(numbers.map(|number| number.to_string()))
+            .status()?;
         server.stop();
         if !status.success() {
             return Err("the client's process failed".into());
@@ -179,17 +197,22 @@ fn raise_open_files() -> Result<(), Anything> {
 }
 
 fn load_on_core(arguments: &[String]) -> Result<(), Anything> {
-    let url = arguments.first().ok_or("load URL STREAMS REQUESTS TOKENS")?;
+    let url = arguments.first().ok_or("load URL STREAMS REQUESTS TOKENS RATE")?;
     let number = |at: usize| -> Result<u32, Anything> {
-        Ok(arguments.get(at).ok_or("load URL STREAMS REQUESTS TOKENS")?.parse()?)
+        Ok(arguments.get(at).ok_or("load URL STREAMS REQUESTS TOKENS RATE")?.parse()?)
     };
-    let (streams, requests, tokens) = (number(1)?, number(2)?, number(3)?);
-    let arrivals = Arrivals::ClosedLoop { users: streams, think: Duration::ZERO, requests };
+    let (streams, requests, tokens, rate) = (number(1)?, number(2)?, number(3)?, number(4)?);
+    let (arrivals, seconds) = if rate == 0 {
+        (Arrivals::ClosedLoop { users: streams, think: Duration::ZERO, requests }, 1.0)
+    } else {
+        let rate_per_s = f64::from(rate);
+        (Arrivals::Poisson { rate_per_s }, f64::from(requests) / rate_per_s)
+    };
     let lengths = Lengths::Drawn {
         prompt: LengthDistribution::Fixed(16),
         output: LengthDistribution::Fixed(tokens),
     };
-    let plan = schedule(&LoadSpec::new(arrivals, lengths, Duration::from_secs(1), 1))?;
+    let plan = schedule(&LoadSpec::new(arrivals, lengths, Duration::from_secs_f64(seconds), 1))?;
     let spec = TargetSpec {
         prompt: PromptForm::Words { bytes_per_token: 4.0 },
         ..TargetSpec::new(url.as_str(), "mock")
@@ -242,6 +265,13 @@ fn print_result(
         "  rate            {:.0} streams/s, {:.0} tokens/s",
         requests / seconds,
         tokens_seen as f64 / seconds
+    );
+    let late_us = |seconds: f64| seconds * 1e6;
+    println!(
+        "  client late     p50 {:.0} p99 {:.0} max {:.0} us",
+        late_us(result.health.lateness_p50_s),
+        late_us(result.health.lateness_p99_s),
+        late_us(result.health.lateness_max_s)
     );
     let wait_s = result.health.run_queue_wait_s.unwrap_or(f64::NAN);
     println!(

@@ -86,11 +86,11 @@ fn latencies_of_p16_count_from_the_intended_times() {
     for (record, expected_s) in result.requests.iter().zip(expected) {
         assert_eq!(record.outcome, Outcome::Completed);
         let (ttft_s, e2e_s) = (record.ttft_s(), record.e2e_s());
-        // A busy machine only adds; a twentieth of a second is far below what separates the two
-        // ways of counting (284 ms at the last request).
+        // A busy machine only adds; a tenth of a second is far below what separates the two ways
+        // of counting (284 ms at the last request).
         assert!(ttft_s > expected_s - 0.001, "{ttft_s} against {expected_s}");
-        assert!(ttft_s < expected_s + 0.05, "{ttft_s} against {expected_s}");
-        assert!(e2e_s >= ttft_s && e2e_s < expected_s + 0.06, "{e2e_s}");
+        assert!(ttft_s < expected_s + 0.1, "{ttft_s} against {expected_s}");
+        assert!(e2e_s >= ttft_s && e2e_s < expected_s + 0.11, "{e2e_s}");
     }
 }
 
@@ -114,9 +114,9 @@ fn a_completed_answer_has_every_time_in_order() {
         let last = record.last_token_ns.unwrap();
         assert!(record.intended_ns <= sent && sent < first, "{record:?}");
         // The role chunk comes at once and is no token; three reasoning tokens come first.
-        assert!(first - sent >= 19_000_000, "{record:?}");
-        assert!(visible - first >= 14_000_000, "{record:?}");
-        assert!(last <= record.end_ns && last - first >= 44_000_000, "{record:?}");
+        assert!(first - sent >= 20_000_000, "{record:?}");
+        assert!(visible - sent >= 35_000_000, "{record:?}");
+        assert!(last <= record.end_ns && last - sent >= 65_000_000, "{record:?}");
         assert!(gaps.single_token && gaps.gaps_us.len() == 9);
         let longest = gaps.gaps_us.iter().max().copied().unwrap();
         assert_eq!(u64::from(longest), (record.gap_longest_ns.unwrap() + 500) / 1000);
@@ -156,8 +156,8 @@ fn without_usage_the_tokens_are_an_estimate() {
 #[test]
 fn each_fault_has_its_outcome() {
     let quick = Limits {
-        request_timeout: Duration::from_millis(600),
-        stall_limit: Duration::from_millis(150),
+        request_timeout: Duration::from_millis(1500),
+        stall_limit: Duration::from_millis(400),
         ..limits()
     };
     let cases = [
@@ -238,23 +238,23 @@ fn a_pause_of_all_streams_is_seen_as_stalls() {
     let options = MockOptions {
         token_gap: Duration::from_millis(10),
         pause: Some(Pause {
-            every: Duration::from_millis(400),
-            length: Duration::from_millis(250),
+            every: Duration::from_millis(600),
+            length: Duration::from_millis(400),
         }),
         ..MockOptions::default()
     };
-    let result = against(options, constant(10.0, 0.3, 60), limits());
+    let result = against(options, constant(10.0, 0.3, 100), limits());
     for record in &result.requests {
         assert_eq!(record.outcome, Outcome::Completed);
-        assert!(record.stalls >= 1 && record.gap_longest_ns.unwrap() >= 240_000_000, "{record:?}");
+        assert!(record.stalls >= 1 && record.gap_longest_ns.unwrap() > 200_000_000, "{record:?}");
         assert!(record.stalled_ns >= record.gap_longest_ns.unwrap());
     }
 }
 
 #[test]
 fn open_loop_never_waits_for_a_connection_unless_streams_run_out() {
-    let options = MockOptions { first_token: Duration::from_millis(200), ..MockOptions::default() };
-    // 20 requests in 0.1 s, each open for 0.2 s.
+    let options = MockOptions { first_token: Duration::from_millis(400), ..MockOptions::default() };
+    // 20 requests in 0.1 s, each open for 0.4 s.
     let mock = MockServer::start(options.clone()).unwrap();
     let spec = TargetSpec::new(mock.base_url(), "mock");
     let result = load(spec, constant(200.0, 0.1, 1), limits(), &Cancel::new());
@@ -264,23 +264,23 @@ fn open_loop_never_waits_for_a_connection_unless_streams_run_out() {
     let narrow = Limits { streams_max: 5, ..limits() };
     let result = against(options, constant(200.0, 0.1, 1), narrow);
     assert_eq!(result.health.streams_open_max, 5);
-    // Four rounds of five: those of the last round are sent 0.6 s after the first.
+    // Four rounds of five: those of the last round are sent 1.2 s after the first.
     assert!(result.requests.iter().all(|record| record.outcome == Outcome::Completed));
-    assert!(result.requests[19].lateness_s().unwrap() > 0.45);
-    assert!(result.health.lateness_max_s > 0.45);
-    assert!(result.requests[19].e2e_s() > 0.65);
+    assert!(result.requests[19].lateness_s().unwrap() > 1.05);
+    assert!(result.health.lateness_max_s > 1.05);
+    assert!(result.requests[19].e2e_s() > 1.45);
 }
 
 #[test]
 fn a_request_whose_time_passes_while_it_waits_for_a_stream_timed_out() {
-    let options = MockOptions { first_token: Duration::from_millis(200), ..MockOptions::default() };
-    let narrow = Limits { streams_max: 1, request_timeout: Duration::from_millis(300), ..limits() };
+    let options = MockOptions { first_token: Duration::from_millis(400), ..MockOptions::default() };
+    let narrow = Limits { streams_max: 1, request_timeout: Duration::from_millis(600), ..limits() };
     // Ten requests in a millisecond.
     let result = against(options, constant(10_000.0, 0.001, 1), narrow);
     assert_eq!(result.requests[0].outcome, Outcome::Completed);
     let last = result.requests.last().unwrap();
     assert_eq!((last.outcome, last.sent_ns), (Outcome::TimedOut, None));
-    assert!(result.health.lateness_max_s >= 0.3);
+    assert!(result.health.lateness_max_s >= 0.6);
 }
 
 #[test]
@@ -361,5 +361,5 @@ fn the_client_reports_its_own_cost_and_lateness() {
     assert!(health.cpu_s > 0.0 && health.cpu_s < 1.0, "{health:?}");
     assert!(health.lateness_p50_s <= health.lateness_p99_s, "{health:?}");
     assert!(health.lateness_p99_s <= health.lateness_max_s, "{health:?}");
-    assert!(health.lateness_p50_s < 0.02, "{health:?}");
+    assert!(health.lateness_p50_s < 0.1, "{health:?}");
 }

@@ -212,8 +212,10 @@ struct Dispatcher<'a> {
     prepared: Option<(u32, Bytes)>,
     open: JoinSet<Finished>,
     open_max: usize,
-    /// By index; `None` while a request has not ended.
-    records: Vec<Option<RequestRecord>>,
+    /// By index; one that has not ended stands as cancelled.
+    records: Vec<RequestRecord>,
+    /// Whether a request has ended, by index.
+    ended: Vec<bool>,
     /// Of the requests that were taken up, in order of their end.
     lateness_ns: Vec<u64>,
     gaps: Vec<ChunkGaps>,
@@ -239,7 +241,8 @@ impl<'a> Dispatcher<'a> {
             prepared: None,
             open: JoinSet::new(),
             open_max: 0,
-            records: vec![None; schedule.requests.len()],
+            records: schedule.requests.iter().map(not_ended).collect(),
+            ended: vec![false; schedule.requests.len()],
             lateness_ns: Vec::with_capacity(schedule.requests.len()),
             gaps: Vec::new(),
             failures: Vec::new(),
@@ -342,7 +345,8 @@ impl<'a> Dispatcher<'a> {
         if !finished.gaps.gaps_us.is_empty() {
             self.gaps.push(finished.gaps);
         }
-        self.records[request as usize] = Some(finished.record);
+        self.ended[request as usize] = true;
+        self.records[request as usize] = finished.record;
     }
 
     /// In a closed loop the end of a request makes the same user's next one due.
@@ -377,7 +381,7 @@ impl<'a> Dispatcher<'a> {
     fn finish(mut self, before: ThreadUse) -> LoadResult {
         let now_ns = self.shared.now_ns();
         for planned in &self.schedule.requests {
-            if self.records[planned.index as usize].is_none() {
+            if !self.ended[planned.index as usize] {
                 let intended_ns = match self.schedule.pacing {
                     Pacing::Open => nanoseconds(planned.intended),
                     Pacing::Closed { .. } => now_ns,
@@ -388,7 +392,7 @@ impl<'a> Dispatcher<'a> {
                 self.unsent(planned, intended_ns, Outcome::Cancelled, late_ns, detail);
             }
         }
-        let requests: Vec<RequestRecord> = self.records.into_iter().flatten().collect();
+        let requests = self.records;
         self.gaps.sort_unstable_by_key(|gaps| gaps.request);
         self.failures.sort_unstable_by_key(|failure| failure.request);
         let sent = requests.iter().filter(|request| request.sent_ns.is_some()).count();
@@ -409,4 +413,9 @@ impl<'a> Dispatcher<'a> {
             chunks_coalesced: self.chunks_coalesced,
         }
     }
+}
+
+/// What stands in the place of a request until it ends: the memory is taken once.
+fn not_ended(planned: &PlannedRequest) -> RequestRecord {
+    Progress::default().into_record(planned, 0, 0, Outcome::Cancelled).0
 }

@@ -16,6 +16,10 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
+/// Most bytes that a connection holds unread, the head of an answer included: a thousand streams
+/// that all wait to be read stay within 16 MiB.
+const BUFFER_BYTES_MAX: usize = 16 << 10;
+
 /// Nanoseconds since `start`, 0 before it.
 pub(super) fn ns_since(start: Instant) -> u64 {
     Instant::now().saturating_duration_since(start).as_nanos() as u64
@@ -134,6 +138,7 @@ impl Connection {
         let stamps = Arc::new(Stamps::default());
         let stream = StampedStream { socket, stamps: Arc::clone(&stamps), start };
         let (sender, driver) = http1::Builder::new()
+            .max_buf_size(BUFFER_BYTES_MAX)
             .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
