@@ -99,13 +99,17 @@ fn group_thousands(whole: &str) -> String {
     grouped
 }
 
-/// A time in a given scale: `412 ms`.
+/// A time in a given scale: `412 ms`. A part of one unit has two digits after the point, as its
+/// neighbours in the row have.
 pub(crate) fn time_in(scale: TimeScale, time_s: f64) -> String {
-    if time_s.is_finite() {
-        format!("{} {}", number(time_s * scale.per_second()), scale.name())
-    } else {
-        "unbounded".to_owned()
+    if !time_s.is_finite() {
+        return "unbounded".to_owned();
     }
+    let scaled = time_s * scale.per_second();
+    if (0.01..0.995).contains(&scaled) {
+        return format!("{scaled:.2} {}", scale.name());
+    }
+    format!("{} {}", number(scaled), scale.name())
 }
 
 /// A time in a given scale, without zeros at its end: `2.5 s`, `400 ms`.
@@ -305,7 +309,8 @@ mod tests {
 
     #[test]
     fn times_share_a_scale() {
-        assert_eq!(time_in(TimeScale::of([1.28, 1.46]), 1.28), "1.28 s");
+        assert_eq!(time_in(TimeScale::of([1.28, 0.916]), 1.28), "1.28 s");
+        assert_eq!(time_in(TimeScale::of([1.28, 0.916]), 0.916), "0.92 s");
         let scale = TimeScale::of([0.034, 1.2, f64::INFINITY]);
         assert_eq!(time_in(scale, 0.034), "34.0 ms");
         assert_eq!(time_in(scale, 1.2), "1,200 ms");

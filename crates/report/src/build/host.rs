@@ -147,7 +147,7 @@ fn judged<'a>(placed: &'a Placed<'_>) -> impl Iterator<Item = &'a HostSample> {
 }
 
 fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
-    let readings: [Row; 12] = [
+    let readings: [Row; 14] = [
         ("CPU of the whole machine", |_, s| s.machine_cpu_cores.clone(), core_text),
         ("CPU pressure, some task waited", |_, s| some_share(&s.pressure_cpu), share_value),
         ("memory pressure, some task waited", |_, s| some_share(&s.pressure_memory), share_value),
@@ -159,6 +159,8 @@ fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
         ),
         ("runnable tasks", |_, s| s.run_queue.clone().map(f64::from), plain),
         ("CPU clock", |_, s| s.cpu_clock_mhz.clone(), megahertz),
+        ("memory of inference", |placed, s| workload_memory(s, &placed.run.inference), bytes),
+        ("memory of the trainer", |placed, s| workload_memory(s, &placed.run.neighbour), bytes),
         ("memory available", |_, s| s.memory_available_bytes.clone().map(|b| b as f64), bytes),
         ("dirty pages", |_, s| s.dirty_bytes.clone().map(|b| b as f64), bytes),
         ("disk reads", |_, s| s.disk_read_bytes_per_s.clone(), bytes_per_s),
@@ -185,6 +187,14 @@ fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
         rows: if seen.is_empty() { Vec::new() } else { readings.into_iter().map(row).collect() },
         empty: "not seen: no valid block".to_owned(),
     }
+}
+
+fn workload_memory(sample: &HostSample, name: &str) -> Reading<f64> {
+    let found = sample.workload_memory_bytes.iter().find(|(workload, _)| workload == name);
+    found.map_or_else(
+        || Err(Missing("it did not run, or was not supervised".to_owned())),
+        |(_, bytes)| bytes.clone().map(|bytes| bytes as f64),
+    )
 }
 
 fn network(_: &Placed<'_>, sample: &HostSample) -> Reading<f64> {

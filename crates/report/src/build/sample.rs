@@ -118,7 +118,9 @@ impl Latencies {
         let mut judged = HashSet::new();
         let before = self.requests;
         for request in block.judged_requests().filter(|request| request.class == class) {
-            judged.insert(request.index);
+            if !block.gaps.is_empty() {
+                judged.insert(request.index);
+            }
             self.add_request(request);
         }
         if self.requests > before {

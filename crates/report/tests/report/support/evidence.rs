@@ -303,7 +303,7 @@ fn sample(dice: &mut Dice, plan: &PlannedBlock, second: u64, stolen: bool) -> Ho
         machine_cpu_cores: Ok(inference + trainer + client + foreign),
         steal_cores: Ok(if stolen { 0.31 } else { 0.0 }),
         workload_cpu_cores: workloads,
-        workload_memory_bytes: Vec::new(),
+        workload_memory_bytes: vec![("chat".to_owned(), Ok(210 << 20))],
         own_cpu_cores: Ok(client),
         cgroup_cpu: Ok(CgroupCpu { quota_cores: None, throttled_share: 0.0, throttled_s: 0.0 }),
         pressure_cpu: Ok(Pressure { some_share: near(pressure), full_share: None }),
