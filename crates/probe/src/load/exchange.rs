@@ -29,6 +29,10 @@ use super::watchdog::Watchdog;
 /// Most bytes of an error answer that are read for its words.
 const ERROR_BODY_BYTES_MAX: usize = 4 << 10;
 
+/// A kept connection that breaks within this time of the write, without an answer, had been closed
+/// before it: longer than a round trip to a distant server, shorter than any work on a request.
+const RESEND_WITHIN_NS: u64 = 500_000_000;
+
 /// What the requests of one load share.
 pub(super) struct Shared {
     pub(super) target: Target,
@@ -116,8 +120,13 @@ async fn converse(
     // A server may close a kept connection in the very moment in which it is used again. That is
     // no failure of the server: when no byte of an answer has come, the request goes out once more
     // on a new connection. Its latency still counts from the intended time.
+    // Only a quick loss is taken for that: a server that worked on the request and then broke the
+    // connection has failed it.
     let lost = matches!(&result, Err(failure) if failure.outcome == Outcome::Reset);
-    if lost && connection.reused && connection.stamps.read_ns().is_none() {
+    let written_ns = connection.stamps.write_ns();
+    let quick = written_ns
+        .is_none_or(|written_ns| shared.now_ns().saturating_sub(written_ns) < RESEND_WITHIN_NS);
+    if lost && quick && connection.reused && connection.stamps.read_ns().is_none() {
         shared.reconnects.fetch_add(1, Ordering::Relaxed);
         connection = open(shared, watchdog).await?;
         result = attempt(shared, &mut connection, body, progress, watchdog).await;

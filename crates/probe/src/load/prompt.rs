@@ -1,5 +1,5 @@
-//! The content of prompts: made from a seed, different in every request from the first word on, so
-//! that no prefix cache makes one cheap.
+//! The content of prompts: made from a seed, different in every request within its first few words,
+//! so that no prefix cache (they work in blocks of 16 tokens and more) makes one cheap.
 
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -144,4 +144,48 @@ pub(super) fn append_number(out: &mut Vec<u8>, number: u32) {
         }
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(form: PromptForm, tokens: u32, seed: u64) -> serde_json::Value {
+        let mut out = Vec::new();
+        append_prompt(&mut out, form, tokens, seed);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn words_have_the_size_asked_for_and_differ_from_the_start() {
+        let form = PromptForm::Words { bytes_per_token: 4.5 };
+        let mut starts = std::collections::BTreeSet::new();
+        for seed in 0..1000 {
+            let text = prompt(form, 100, seed);
+            let text = text.as_str().unwrap();
+            assert_eq!(text.len(), 450);
+            starts.insert(text[..40].to_owned());
+        }
+        assert_eq!(starts.len(), 1000);
+        assert_eq!(prompt(form, 100, 7), prompt(form, 100, 7));
+        assert_eq!(
+            prompt(PromptForm::Words { bytes_per_token: 1.0 }, 3, 1).as_str().unwrap().len(),
+            3
+        );
+    }
+
+    #[test]
+    fn token_ids_are_as_many_as_asked_for_and_in_range() {
+        let form = PromptForm::TokenIds { id_min: 1000, id_max: 1009 };
+        let ids = prompt(form, 500, 3);
+        let ids = ids.as_array().unwrap();
+        assert_eq!(ids.len(), 500);
+        assert!(ids.iter().all(|id| (1000..=1009).contains(&id.as_u64().unwrap())));
+        let mut numbers = Vec::new();
+        for number in [0, 9, 10, u32::MAX] {
+            append_number(&mut numbers, number);
+            numbers.push(b' ');
+        }
+        assert_eq!(numbers, b"0 9 10 4294967295 ");
+    }
 }
