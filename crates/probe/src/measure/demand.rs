@@ -27,7 +27,7 @@ const LENGTH_MAX_FACTOR: u32 = 4;
 pub enum DemandError {
     /// The trace cannot be read.
     #[error(transparent)]
-    Trace(#[from] trace::TraceError),
+    Trace(#[from] Box<trace::TraceError>),
     /// No schedule can be made.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
