@@ -6,6 +6,7 @@ use cotenant_core::verdict::GateKind;
 use super::axes::{coordinate, linear_time, log_time, nines};
 use super::gates;
 use super::inputs::ReportInputs;
+use super::ordered::Ordered;
 use super::pool::{Placed, Pool};
 use super::sample::{Latencies, StreamSample, durations_s, mean, quantile};
 use super::story::{same_metric, stream_label};
@@ -87,9 +88,9 @@ fn gaps(inputs: &ReportInputs<'_>, samples: &[(SeriesKind, &Latencies)], name: &
     )
 }
 
-fn curve(kind: SeriesKind, sorted: &[f64], one: &str, many: &str) -> CurveSeries {
-    let n = sorted.len();
-    let finite = sorted.partition_point(|value| value.is_finite());
+fn curve(kind: SeriesKind, values: &Ordered, one: &str, many: &str) -> CurveSeries {
+    let n = values.len();
+    let finite = values.finite();
     let mut points: Vec<(f64, f64)> = Vec::new();
     let last_nine = (n.max(2) as f64).log10();
     let mut previous = 0;
@@ -103,7 +104,7 @@ fn curve(kind: SeriesKind, sorted: &[f64], one: &str, many: &str) -> CurveSeries
         previous = rank;
         // The point stands at the middle of its step, so that the last of n lies inside the axis.
         let middle = (rank as f64 - 0.5) / n as f64;
-        points.push((coordinate(middle), coordinate(sorted[rank - 1])));
+        points.extend(values.at_rank(rank).map(|value| (coordinate(middle), coordinate(value))));
     }
     let failed = n - finite;
     let label = match kind {

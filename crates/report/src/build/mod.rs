@@ -7,6 +7,7 @@ mod formulas;
 mod gates;
 mod host;
 mod inputs;
+mod ordered;
 mod pool;
 mod reclaim;
 mod report;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use cotenant_core::evidence::{Block, RequestRecord, StepRecord};
 use cotenant_core::stats;
 
+use super::ordered::{GapCounter, Ordered};
 use super::pool::{Placed, Pool};
 use crate::model::SeriesKind;
 
@@ -72,21 +73,21 @@ pub(super) fn stream_samples(pool: &Pool<'_>, workload: &str) -> Vec<StreamSampl
 }
 
 /// Latencies and outcomes of the judged requests of one stream in a set of blocks. Latencies are in
-/// seconds and sorted; a request that did not complete counts as +∞.
+/// seconds and in order; a request that did not complete counts as +∞.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
     pub(super) blocks: usize,
     pub(super) requests: u64,
     pub(super) failed: BTreeMap<&'static str, u64>,
-    pub(super) ttft_s: Vec<f64>,
-    pub(super) e2e_s: Vec<f64>,
-    pub(super) tpot_s: Vec<f64>,
+    pub(super) ttft_s: Ordered,
+    pub(super) e2e_s: Ordered,
+    pub(super) tpot_s: Ordered,
     /// Gaps between chunks, seconds, pooled over requests.
-    pub(super) gaps_s: Vec<f64>,
+    pub(super) gaps_s: Ordered,
     /// Whether every gap is the time of one token.
     pub(super) single_token: bool,
     /// Longest gap of each request that has one, seconds.
-    pub(super) longest_gap_s: Vec<f64>,
+    pub(super) longest_gap_s: Ordered,
     pub(super) stalls: u64,
     pub(super) stalled_s: f64,
     pub(super) requests_with_stall: u64,
@@ -99,22 +100,19 @@ impl Latencies {
     /// Gathers one stream from a set of blocks.
     pub(super) fn gather(blocks: &[&Placed<'_>], stream: &Stream) -> Self {
         let mut sample = Self { single_token: true, ..Self::default() };
+        let mut lists = Lists::default();
         for placed in blocks.iter().filter(|placed| placed.run.inference == stream.workload) {
-            sample.add_block(placed.block, stream.class);
+            sample.add_block(placed.block, stream.class, &mut lists);
         }
-        for list in [
-            &mut sample.ttft_s,
-            &mut sample.e2e_s,
-            &mut sample.tpot_s,
-            &mut sample.gaps_s,
-            &mut sample.longest_gap_s,
-        ] {
-            list.sort_unstable_by(f64::total_cmp);
-        }
+        sample.ttft_s = Ordered::of(lists.ttft_s);
+        sample.e2e_s = Ordered::of(lists.e2e_s);
+        sample.tpot_s = Ordered::of(lists.tpot_s);
+        sample.longest_gap_s = Ordered::of(lists.longest_gap_s);
+        sample.gaps_s = lists.gaps.ordered();
         sample
     }
 
-    fn add_block(&mut self, block: &Block, class: u16) {
+    fn add_block(&mut self, block: &Block, class: u16, lists: &mut Lists) {
         let mut judged = HashSet::new();
         let before = self.requests;
         for request in block.judged_requests().filter(|request| request.class == class) {
@@ -122,6 +120,7 @@ impl Latencies {
                 judged.insert(request.index);
             }
             self.add_request(request);
+            lists.add(request);
         }
         if self.requests > before {
             self.blocks += 1;
@@ -129,7 +128,7 @@ impl Latencies {
         }
         for gaps in block.gaps.iter().filter(|gaps| judged.contains(&gaps.request)) {
             self.single_token &= gaps.single_token;
-            self.gaps_s.extend(gaps.gaps_us.iter().map(|&gap| f64::from(gap) / 1e6));
+            lists.gaps.add(&gaps.gaps_us);
         }
     }
 
@@ -138,10 +137,6 @@ impl Latencies {
         if !request.outcome.is_complete() {
             *self.failed.entry(request.outcome.name()).or_default() += 1;
         }
-        self.ttft_s.push(request.ttft_s());
-        self.e2e_s.push(request.e2e_s());
-        self.tpot_s.extend(request.tpot_s());
-        self.longest_gap_s.extend(request.gap_longest_ns.map(|gap| gap as f64 / 1e9));
         self.stalls += u64::from(request.stalls);
         self.requests_with_stall += u64::from(request.stalls > 0);
         self.stalled_s += request.stalled_ns as f64 / 1e9;
@@ -153,6 +148,25 @@ impl Latencies {
     /// Requests that did not complete.
     pub(super) fn failures(&self) -> u64 {
         self.failed.values().sum()
+    }
+}
+
+/// Values as they come, before they are in order.
+#[derive(Debug, Default)]
+struct Lists {
+    ttft_s: Vec<f64>,
+    e2e_s: Vec<f64>,
+    tpot_s: Vec<f64>,
+    longest_gap_s: Vec<f64>,
+    gaps: GapCounter,
+}
+
+impl Lists {
+    fn add(&mut self, request: &RequestRecord) {
+        self.ttft_s.push(request.ttft_s());
+        self.e2e_s.push(request.e2e_s());
+        self.tpot_s.extend(request.tpot_s());
+        self.longest_gap_s.extend(request.gap_longest_ns.map(|gap| gap as f64 / 1e9));
     }
 }
 

@@ -7,6 +7,7 @@ use cotenant_core::verdict::{
 
 use super::gates;
 use super::inputs::ReportInputs;
+use super::ordered::Ordered;
 use super::pool::Pool;
 use super::sample::{
     Latencies, Steps, Stream, StreamSample, is_largest, needed_for_bound, quantile,
@@ -126,7 +127,7 @@ pub(super) fn story(inputs: &ReportInputs<'_>, pool: &Pool<'_>, samples: &[Strea
 }
 
 /// Picks one sorted list of a sample.
-type List = fn(&Latencies) -> &[f64];
+type List = fn(&Latencies) -> &Ordered;
 
 struct Teller<'a> {
     inputs: &'a ReportInputs<'a>,
@@ -495,15 +496,15 @@ fn is_about(finding: &Finding, stream: &str) -> bool {
     finding.subject.strip_prefix(stream).is_some_and(|rest| rest.starts_with(':'))
 }
 
-fn quantile_found(sorted: &[f64], q: f64, sample: &Latencies) -> Found {
-    let n = sorted.len();
+fn quantile_found(values: &Ordered, q: f64, sample: &Latencies) -> Found {
+    let n = values.len();
     if sample.requests == 0 {
         return Found::missing("no judged request");
     }
     if n == 0 {
         return Found::missing("the evidence holds no gap between chunks");
     }
-    let Some(value) = quantile(sorted, q) else { return Found::missing("no value") };
+    let Some(value) = values.quantile(q) else { return Found::missing("no value") };
     if q >= 1.0 {
         return Found { value: Ok(value), ruling: None, detail: None };
     }
