@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, Pilot, Remedy, ResumeCheck};
 use cotenant_core::protocol::{BlockShape, Design, Fit, Tests, schedule};
@@ -10,7 +10,7 @@ use cotenant_core::site::{Inference, Site, Training, Workload, WorkloadKind};
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, InferencePilot, Interrupt,
+    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt,
     NeighbourPilot, Places, Progress, Rig, RunError, Rules, Runner, Sink, declared_priority,
     inference_rig, neighbour_rig,
 };
@@ -102,7 +102,6 @@ pub(crate) struct Piloted {
     pub(crate) record: Pilot,
     pub(crate) warm_up: Duration,
     pub(crate) audits: Vec<EnforcementAudit>,
-    pub(crate) inference: InferencePilot,
 }
 
 /// A session.
@@ -223,7 +222,7 @@ impl<'a> Session<'a> {
             audits = self.audits(&rules, &pair(u32::MAX - 1, Duration::from_secs(2))?, remedy).await?;
         }
         let record = measure::pilot_record(Some(&inference), &seen);
-        Ok(Piloted { record, warm_up: inference.warm_up, audits, inference })
+        Ok(Piloted { record, warm_up: inference.warm_up, audits })
     }
 
     /// What the test is going to rely on, shown to bind before it does.
@@ -520,9 +519,4 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| {
         Failure::world(format!("cannot find {}: {error}", path.display()))
     })
-}
-
-/// How long something took since, for budgets.
-pub(crate) fn since(began: Instant) -> Duration {
-    began.elapsed()
 }
