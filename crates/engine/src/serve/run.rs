@@ -33,6 +33,7 @@ const ABORT_GRACE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// [`EngineError`]; see its variants.
+#[expect(clippy::needless_pass_by_value, reason = "an entry point that owns its arguments")]
 pub fn serve(args: ServeArgs) -> Result<(), EngineError> {
     args.check()?;
     args.model.config(args.model_size)?;
@@ -44,9 +45,9 @@ pub fn serve(args: ServeArgs) -> Result<(), EngineError> {
         abort: AtomicBool::new(false),
     });
     let limits = Limits {
-        sequences_max: args.max_sequences as usize,
-        batched_tokens_max: args.max_batched_tokens as usize,
-        kv_tokens_max: args.kv_tokens as usize,
+        sequences: args.max_sequences as usize,
+        batched_tokens: args.max_batched_tokens as usize,
+        kv_tokens: args.kv_tokens as usize,
     };
     let (ended, compute_ended) = oneshot::channel();
     let guard = EndGuard { shared: Arc::clone(&shared), _ended: ended };

@@ -15,15 +15,15 @@ use super::sampling::Sampler;
 use crate::model::{InferenceModel, KeyValueCache, Segment};
 use crate::{TokenId, Tokenizer};
 
-/// The bounds that the scheduler keeps.
+/// The most that the scheduler allows of each.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Sequences that run at once.
-    pub(crate) sequences_max: usize,
+    pub(crate) sequences: usize,
     /// Tokens of one forward pass.
-    pub(crate) batched_tokens_max: usize,
+    pub(crate) batched_tokens: usize,
     /// Tokens in all key-value caches together.
-    pub(crate) kv_tokens_max: usize,
+    pub(crate) kv_tokens: usize,
 }
 
 /// What the scheduler and the HTTP side share.
@@ -99,8 +99,8 @@ impl Scheduler<'_> {
     }
 
     fn admit(&mut self) {
-        while self.running.len() < self.limits.sequences_max {
-            let free = self.limits.kv_tokens_max - self.kv_tokens_reserved;
+        while self.running.len() < self.limits.sequences {
+            let free = self.limits.kv_tokens - self.kv_tokens_reserved;
             let Some(job) = self.shared.queue.take_if(|job| job.kv_tokens() <= free) else { break };
             let now = Instant::now();
             match self.model.new_cache(job.kv_tokens()) {
@@ -140,7 +140,7 @@ impl Scheduler<'_> {
     fn advance(&mut self) {
         let chunks = plan_pass(
             self.running.iter().map(|sequence| sequence.job.prompt.len() - sequence.prompt_done),
-            self.limits.batched_tokens_max,
+            self.limits.batched_tokens,
         );
         match self.forward(&chunks) {
             Ok(logits) => self.hand_out(&chunks, &logits),

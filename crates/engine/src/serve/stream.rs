@@ -34,7 +34,7 @@ impl Answer {
         })
     }
 
-    fn envelope(&self, object: &str, choices: Value) -> Value {
+    fn envelope(&self, object: &str, choices: &Value) -> Value {
         json!({
             "id": self.id,
             "object": object,
@@ -55,11 +55,11 @@ impl Answer {
         let mut value = match self.endpoint {
             Endpoint::Completion => self.envelope(
                 "text_completion",
-                json!([{"index": 0, "text": text, "logprobs": null, "finish_reason": finish}]),
+                &json!([{"index": 0, "text": text, "logprobs": null, "finish_reason": finish}]),
             ),
             Endpoint::Chat => self.envelope(
                 "chat.completion",
-                json!([{
+                &json!([{
                     "index": 0,
                     "message": {"role": "assistant", "content": text},
                     "logprobs": null,
@@ -76,11 +76,11 @@ impl Answer {
         let mut value = match self.endpoint {
             Endpoint::Completion => self.envelope(
                 "text_completion",
-                json!([{"index": 0, "text": text, "logprobs": null, "finish_reason": finish}]),
+                &json!([{"index": 0, "text": text, "logprobs": null, "finish_reason": finish}]),
             ),
             Endpoint::Chat => self.envelope(
                 "chat.completion.chunk",
-                json!([{"index": 0, "delta": {"content": text}, "logprobs": null, "finish_reason": finish}]),
+                &json!([{"index": 0, "delta": {"content": text}, "logprobs": null, "finish_reason": finish}]),
             ),
         };
         if self.continuous_usage {
@@ -93,7 +93,7 @@ impl Answer {
     fn role_chunk(&self) -> Value {
         let mut value = self.envelope(
             "chat.completion.chunk",
-            json!([{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]),
+            &json!([{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null}]),
         );
         if self.continuous_usage {
             value["usage"] = self.usage(0);
@@ -106,7 +106,7 @@ impl Answer {
             Endpoint::Completion => "text_completion",
             Endpoint::Chat => "chat.completion.chunk",
         };
-        let mut value = self.envelope(object, json!([]));
+        let mut value = self.envelope(object, &json!([]));
         value["usage"] = self.usage(completion_tokens);
         value
     }

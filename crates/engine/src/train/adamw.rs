@@ -26,17 +26,16 @@ struct Slot {
 #[derive(Debug)]
 pub(crate) struct AdamW {
     slots: BTreeMap<String, Slot>,
-    learning_rate: f64,
 }
 
 impl AdamW {
     /// Starts with moments of zero.
-    pub(crate) fn new(parameters: &BTreeMap<String, Tensor>, learning_rate: f64) -> Result<Self> {
+    pub(crate) fn new(parameters: &BTreeMap<String, Tensor>) -> Result<Self> {
         let zeros: BTreeMap<String, Tensor> = parameters
             .iter()
             .map(|(name, tensor)| Ok((name.clone(), tensor.zeros_like()?)))
             .collect::<Result<_>>()?;
-        Self::with_moments(parameters, &zeros, &zeros, learning_rate)
+        Self::with_moments(parameters, &zeros, &zeros)
     }
 
     /// Starts with the given parameters and moments, copying all three.
@@ -44,7 +43,6 @@ impl AdamW {
         parameters: &BTreeMap<String, Tensor>,
         first: &BTreeMap<String, Tensor>,
         second: &BTreeMap<String, Tensor>,
-        learning_rate: f64,
     ) -> Result<Self> {
         let slots = parameters
             .iter()
@@ -64,7 +62,7 @@ impl AdamW {
                 ))
             })
             .collect::<Result<_>>()?;
-        Ok(Self { slots, learning_rate })
+        Ok(Self { slots })
     }
 
     /// The parameters, sharing their storage with the optimiser: an update is seen at once.
@@ -87,8 +85,13 @@ impl AdamW {
     }
 
     /// Updates every parameter that has a gradient; `step` counts from 1.
-    pub(crate) fn update(&self, gradients: &GradStore, step: u64) -> Result<()> {
-        let rule = UpdateRule::new(self.learning_rate, step);
+    pub(crate) fn update(
+        &self,
+        gradients: &GradStore,
+        learning_rate: f64,
+        step: u64,
+    ) -> Result<()> {
+        let rule = UpdateRule::new(learning_rate, step);
         for slot in self.slots.values() {
             let Some(gradient) = gradients.get(&slot.parameter) else { continue };
             let gradient = gradient.contiguous()?;
@@ -246,7 +249,7 @@ mod tests {
         let vector = Tensor::from_slice(values, values.len(), &Device::Cpu).unwrap();
         let parameters =
             BTreeMap::from([("matrix".to_owned(), matrix), ("vector".to_owned(), vector)]);
-        AdamW::new(&parameters, 0.1).unwrap()
+        AdamW::new(&parameters).unwrap()
     }
 
     fn values(optimiser: &AdamW, name: &str) -> Vec<f32> {
@@ -263,7 +266,7 @@ mod tests {
     #[test]
     fn first_steps_equal_the_formula_by_hand() {
         let optimiser = optimiser(&[1.0, -2.0]);
-        optimiser.update(&gradients(&optimiser), 1).unwrap();
+        optimiser.update(&gradients(&optimiser), 0.1, 1).unwrap();
         // At the first step m̂/√v̂ is the gradient's sign: θ − 0.1·sign, and for the matrix 0.1·0.01·θ less.
         for (actual, expected) in values(&optimiser, "vector").iter().zip([0.9, -1.9]) {
             assert!((actual - expected).abs() < 1e-6, "{actual}");
@@ -271,7 +274,7 @@ mod tests {
         for (actual, expected) in values(&optimiser, "matrix").iter().zip([0.899, -1.898]) {
             assert!((actual - expected).abs() < 1e-6, "{actual}");
         }
-        optimiser.update(&gradients(&optimiser), 2).unwrap();
+        optimiser.update(&gradients(&optimiser), 0.1, 2).unwrap();
         // Second step of the first element: g₁ = 2, g₂ = 1.8.
         let first: f64 = (0.9 * 0.1 * 2.0 + 0.1 * 1.8) / (1.0 - 0.81);
         let second: f64 = (0.99 * 0.01 * 4.0 + 0.01 * 1.8 * 1.8) / (1.0 - 0.99 * 0.99);
@@ -283,7 +286,7 @@ mod tests {
     fn both_ways_of_updating_agree() {
         let (fused, general) = (optimiser(&[0.5, -0.25, 3.0]), optimiser(&[0.5, -0.25, 3.0]));
         for step in 1..=20 {
-            fused.update(&gradients(&fused), step).unwrap();
+            fused.update(&gradients(&fused), 0.1, step).unwrap();
             let gradients = gradients(&general);
             for slot in general.slots.values() {
                 let gradient = gradients.get(&slot.parameter).unwrap();

@@ -25,7 +25,7 @@ pub struct TrainArgs {
     /// Tokens per sequence
     #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub sequence: u32,
-    /// Learning rate of AdamW, constant
+    /// Learning rate of AdamW, reached linearly over the first 20 steps and constant from there
     #[arg(long, default_value_t = 1e-3)]
     pub learning_rate: f64,
     /// Where checkpoints are kept; without it none are written

@@ -6,6 +6,7 @@
 //! are for what happens later: a damaged one is found out and passed over.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -304,7 +305,11 @@ fn digest(directory: &Path, name: &str) -> std::io::Result<FileDigest> {
         bytes += count as u64;
         hasher.update(&buffer[..count]);
     }
-    let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut sha256 = String::new();
+    for byte in hasher.finalize() {
+        // Writing to a string cannot fail.
+        let _ = write!(sha256, "{byte:02x}");
+    }
     Ok(FileDigest { name: name.to_owned(), bytes, sha256 })
 }
 

@@ -132,6 +132,14 @@ fn run(
     Ok(TrainExit::Completed { step: run.step })
 }
 
+/// Steps over which the learning rate rises to its full value; a large model would diverge without.
+const WARM_UP_STEPS: u64 = 20;
+
+/// The learning rate of a step: a function of the step alone, so that a resumed run needs no more state.
+fn warmed_up(learning_rate: f64, step: u64) -> f64 {
+    learning_rate * (step as f64 / WARM_UP_STEPS as f64).min(1.0)
+}
+
 /// A run between two steps.
 struct Run {
     settings: RunSettings,
@@ -178,15 +186,10 @@ impl Run {
         )?;
         let state = read_state(args, directory.as_ref(), &settings, &device, output)?;
         let optimiser = match &state {
-            Some(state) => AdamW::with_moments(
-                &state.parameters,
-                &state.first_moments,
-                &state.second_moments,
-                args.learning_rate,
-            )?,
-            None => {
-                AdamW::new(&initial_tensors(&model, args.model.seed, &device)?, args.learning_rate)?
+            Some(state) => {
+                AdamW::with_moments(&state.parameters, &state.first_moments, &state.second_moments)?
             }
+            None => AdamW::new(&initial_tensors(&model, args.model.seed, &device)?)?,
         };
         let weights = DecoderWeights::from_tensors(&model, &optimiser.parameters())?;
         if let Some(state) = &state {
@@ -219,7 +222,8 @@ impl Run {
         };
         let loss = training_loss(&self.settings.model, &self.weights, &part(0)?, &part(1)?)?;
         let gradients = loss.backward()?;
-        self.optimiser.update(&gradients, step)?;
+        let learning_rate = warmed_up(self.settings.learning_rate, step);
+        self.optimiser.update(&gradients, learning_rate, step)?;
         let loss = loss.to_scalar::<f32>()?;
         let seconds = started.elapsed().as_secs_f64();
         let tokens = rows * sequence;
