@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use cotenant_probe::clock::monotonic_ns;
@@ -12,7 +11,7 @@ use cotenant_probe::host::read_process;
 use cotenant_probe::supervisor::{
     Event, Exit, LINE_BYTES_MAX, Launch, Priority, Signal, Stream, SupervisorError,
 };
-use support::{escaping, is_alive, marked, marker, next, shell, spawn, until_line};
+use support::{Stranger, escaping, is_alive, marked, marker, next, shell, spawn, until_line};
 
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -303,14 +302,11 @@ async fn what_cannot_be_started_says_why_and_runs_nothing() {
 
 #[tokio::test]
 async fn a_process_that_was_not_started_here_is_left_alone() {
-    let marker = marker();
-    let mut stranger = Command::new("sleep").arg(&marker).stdin(Stdio::null()).spawn().unwrap();
+    let mut stranger = Stranger::start(&marker());
     let (supervisor, mut events) = spawn();
     let workload = supervisor.start(shell("echo ready; sleep 60")).await.unwrap();
     until_line(&mut events, "ready").await;
     supervisor.stop(workload.id, Duration::ZERO).await.unwrap();
     supervisor.shutdown().await.unwrap();
-    assert!(stranger.try_wait().unwrap().is_none(), "the stranger runs");
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    assert!(stranger.runs());
 }

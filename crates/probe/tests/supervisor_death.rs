@@ -11,7 +11,7 @@ use std::time::Duration;
 use cotenant_probe::supervisor::{Event, SupervisorError};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{
-    escaping, helper, is_alive, marked, marker, next, shell, spawn, until_line, wait_for,
+    Stranger, escaping, helper, is_alive, marked, marker, next, shell, spawn, until_line, wait_for,
 };
 
 const LIMIT: Duration = Duration::from_secs(15);
@@ -87,7 +87,7 @@ fn the_measuring_process_is_killed_at_once_many_times() {
 async fn guardian_dies_by(signal: Signal) {
     let marker = marker();
     // A child of the measuring process, as adopted orphans are, but not of the workload.
-    let mut stranger = Command::new("sleep").arg("86399").stdin(Stdio::null()).spawn().unwrap();
+    let mut stranger = Stranger::start(&support::marker());
     let (supervisor, mut events) = spawn();
     let workload = supervisor.start(shell(&escaping(&marker))).await.unwrap();
     until_line(&mut events, "ready").await;
@@ -101,9 +101,7 @@ async fn guardian_dies_by(signal: Signal) {
     assert!(!is_alive(workload.pid));
     // Of an ended guardian's workloads one orphan may be unknown: see the module's own words.
     wait_for("the workload's end", LIMIT, || marked(&marker).is_empty());
-    assert!(stranger.try_wait().unwrap().is_none(), "the stranger runs");
-    stranger.kill().unwrap();
-    stranger.wait().unwrap();
+    assert!(stranger.runs());
     let after = supervisor.start(shell("true")).await;
     assert!(matches!(after, Err(SupervisorError::GuardianEnded)), "{after:?}");
     supervisor.shutdown().await.unwrap();

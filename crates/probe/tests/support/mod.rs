@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,28 @@ pub(crate) fn marked(marker: &str) -> Vec<u32> {
         *pid != std::process::id() && String::from_utf8_lossy(&arguments).contains(marker)
     })
     .collect()
+}
+
+/// A process that no supervisor started; it ends with the test, however that ends.
+pub(crate) struct Stranger(std::process::Child);
+
+impl Stranger {
+    pub(crate) fn start(marker: &str) -> Self {
+        let mut command = std::process::Command::new("sleep");
+        command.arg(marker).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+
+    pub(crate) fn runs(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 pub(crate) fn is_alive(pid: u32) -> bool {
