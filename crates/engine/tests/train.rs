@@ -240,6 +240,21 @@ fn a_damaged_checkpoint_is_replaced_when_its_step_comes_again() {
 }
 
 #[test]
+fn a_writer_killed_between_its_two_renames_loses_nothing() {
+    let directory = two_checkpoints();
+    let newest = &checkpoints(directory.path())[1];
+    let name = newest.file_name().unwrap().to_str().unwrap();
+    // The old checkpoint of the step has made way, and the new one is not in place yet.
+    std::fs::create_dir(directory.path().join(format!(".unfinished-{name}"))).unwrap();
+    std::fs::rename(newest, directory.path().join(format!(".replaced-{name}"))).unwrap();
+    let lines = run(&arguments(Some(directory.path()), &["--steps", "5", "--resume"]));
+    assert!(lines.iter().any(|line| line.starts_with("resumed step=4 ")), "{lines:?}");
+    let hidden = std::fs::read_dir(directory.path()).unwrap();
+    let hidden = hidden.filter(|entry| entry.as_ref().unwrap().file_type().unwrap().is_dir());
+    assert_eq!(hidden.count(), 2);
+}
+
+#[test]
 fn a_run_without_any_whole_checkpoint_does_not_start_over_silently() {
     let directory = two_checkpoints();
     for checkpoint in checkpoints(directory.path()) {

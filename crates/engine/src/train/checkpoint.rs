@@ -20,6 +20,8 @@ use crate::{EngineError, ModelConfig};
 const FORMAT_VERSION: u32 = 1;
 const NAME_PREFIX: &str = "step-";
 const UNFINISHED_PREFIX: &str = ".unfinished-";
+/// What makes way for a newer checkpoint of the same step, until that is in place.
+const REPLACED_PREFIX: &str = ".replaced-";
 const META_FILE: &str = "meta.json";
 const WEIGHTS_FILE: &str = "weights.safetensors";
 const OPTIMISER_FILE: &str = "optimiser.safetensors";
@@ -108,7 +110,7 @@ pub(crate) struct CheckpointDirectory {
 }
 
 impl CheckpointDirectory {
-    /// Opens or creates the directory and removes what a killed writer left unfinished.
+    /// Opens or creates the directory and tidies up after a writer that was killed.
     pub(crate) fn open(path: &Path, keep: usize) -> Result<Self, EngineError> {
         let action = || format!("open the checkpoint directory {}", path.display());
         fs::create_dir_all(path).map_err(EngineError::io(action()))?;
@@ -121,15 +123,25 @@ impl CheckpointDirectory {
             Err(TryLockError::Error(error)) => return Err(EngineError::io(action())(error)),
         }
         let directory = Self { path: path.to_owned(), keep, _lock: lock };
-        for (name, entry) in directory.entries()? {
+        directory.recover().map_err(EngineError::io(format!("tidy up {}", path.display())))?;
+        Ok(directory)
+    }
+
+    /// Removes what a killed writer left, and puts back what had made way for a checkpoint that never came.
+    fn recover(&self) -> std::io::Result<()> {
+        for (name, entry) in self.entries().map_err(std::io::Error::other)? {
             if name.starts_with(UNFINISHED_PREFIX) {
-                fs::remove_dir_all(&entry).map_err(EngineError::io(format!(
-                    "remove the unfinished {}",
-                    entry.display()
-                )))?;
+                fs::remove_dir_all(&entry)?;
+            } else if let Some(name) = name.strip_prefix(REPLACED_PREFIX) {
+                let place = self.path.join(name);
+                if place.exists() {
+                    fs::remove_dir_all(&entry)?;
+                } else {
+                    fs::rename(&entry, &place)?;
+                }
             }
         }
-        Ok(directory)
+        sync(&self.path)
     }
 
     /// Whether there is any checkpoint, whole or damaged.
@@ -188,7 +200,7 @@ impl CheckpointDirectory {
 
     /// Renames; an older checkpoint of the same step (a damaged one that was passed over) makes way first.
     fn put_in_place(&self, unfinished: &Path, path: &Path, name: &str) -> std::io::Result<()> {
-        let replaced = self.path.join(format!("{UNFINISHED_PREFIX}old-{name}"));
+        let replaced = self.path.join(format!("{REPLACED_PREFIX}{name}"));
         let replaces = path.exists();
         if replaces {
             fs::rename(path, &replaced)?;
