@@ -50,7 +50,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct TryOptions {
     /// Minutes that the whole demonstration may take
-    #[arg(long, default_value_t = 3.0, value_parser = minutes)]
+    #[arg(long, default_value_t = 3.0, value_parser = above_zero)]
     pub(crate) minutes: f64,
     /// Replay this trace (Azure CSV, Mooncake JSONL or generic CSV, plain or gzip), scaled to the
     /// machine
@@ -104,11 +104,14 @@ pub(crate) struct MeasureOptions {
     #[arg(long, default_value = "a,b,c")]
     pub(crate) tests: String,
     /// Minutes that the run may take; without it, as many as the pilot says the question needs
-    #[arg(long, value_parser = minutes)]
+    #[arg(long, value_parser = above_zero)]
     pub(crate) minutes: Option<f64>,
     /// Seconds of load that are judged in each block; without it, chosen from the time and the rate
-    #[arg(long, value_parser = minutes)]
+    #[arg(long, value_parser = above_zero)]
     pub(crate) block_seconds: Option<f64>,
+    /// Seconds of the pilot of inference; the neighbour's is half as long
+    #[arg(long, default_value_t = 20.0, value_parser = above_zero)]
+    pub(crate) pilot_seconds: f64,
     /// Test a remedy in place of the declared way of sharing
     #[arg(long, value_enum)]
     pub(crate) remedy: Option<RemedyName>,
@@ -197,7 +200,7 @@ pub(crate) enum EngineVerb {
     Train(cotenant_engine::TrainArgs),
 }
 
-fn minutes(text: &str) -> Result<f64, String> {
+fn above_zero(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() && value <= 100_000.0 => Ok(value),
         _ => Err("a number above 0 is needed".into()),

@@ -17,8 +17,6 @@ use crate::site_file::{self, SiteFile};
 use crate::verbs::judged::{Judging, evidence_failure, judged};
 use crate::verbs::session::{Session, Subject, begin, with_interrupt};
 
-/// Length of the pilot: of inference alone, and of the neighbour.
-const PILOT: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs(10));
 /// Load that goes on while the neighbour is told to stop.
 const TAIL: Duration = Duration::from_secs(2);
 /// Rest, start and exit around a block, before any was seen.
@@ -52,7 +50,8 @@ async fn measure(
     let result = async {
         session.engine_up().await?;
         printer.note("pilot: inference alone, then the neighbour, then what enforces the sharing");
-        let piloted = session.pilot(PILOT.0, PILOT.1, remedy).await?;
+        let pilot = Duration::from_secs_f64(options.pilot_seconds);
+        let piloted = session.pilot(pilot, pilot / 2, remedy).await?;
         let fit = fit(options, &session, tests, piloted.warm_up)?;
         let plan =
             session.plan(tests, &fit, &piloted, remedy, checkpoint_share(subject, &fit))?;
