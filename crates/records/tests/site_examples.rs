@@ -1,5 +1,7 @@
 //! The examples of the repository are good site files, by the reader and by the schema.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+
 use std::path::{Path, PathBuf};
 
 use cotenant_records::site::{filled_form, read_site, render, schema};

@@ -1,5 +1,8 @@
 //! Every field of a site file arrives in its core type with its value.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+#![allow(clippy::unnecessary_wraps, reason = "the fields that they fill are optional")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -42,7 +45,7 @@ fn launch(argv: &[&str]) -> Launch {
         argv: argv.iter().map(ToString::to_string).collect(),
         cwd: None,
         env: BTreeMap::new(),
-        ready: Ready { path: "/health".to_owned(), time_limit: Duration::from_secs(600) },
+        ready: Ready { path: "/health".to_owned(), time_limit: Duration::from_mins(10) },
     }
 }
 
@@ -144,14 +147,14 @@ fn inference() {
         launch: Some(Launch {
             cwd: text("engine"),
             env: [("A".to_owned(), "1".to_owned())].into(),
-            ready: Ready { path: "/ready".to_owned(), time_limit: Duration::from_secs(420) },
+            ready: Ready { path: "/ready".to_owned(), time_limit: Duration::from_mins(7) },
             ..launch(&["vllm", "serve", "llama"])
         }),
         demand: Demand::Trace(TraceDemand {
             file: "traces/conv.csv.gz".to_owned(),
             format: TraceFormat::Azure,
             rate_factor: Some(0.5),
-            window: Some(TraceWindow::Busiest(Duration::from_secs(1200))),
+            window: Some(TraceWindow::Busiest(Duration::from_mins(20))),
         }),
         concurrency: Some(64),
         prompt_tokens: Some(TokenCounts { p50: 400, p95: 3000 }),
@@ -422,7 +425,7 @@ fn forms_of_demand() {
             Demand::Query(DemandQuery {
                 url: "http://p:9090".to_owned(),
                 query: "sum(rate(x[5m]))".to_owned(),
-                range: Duration::from_secs(4 * 7 * 86_400),
+                range: Duration::from_hours(4 * 7 * 24),
             }),
         ),
         (

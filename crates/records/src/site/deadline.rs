@@ -33,26 +33,26 @@ pub(super) fn time_zone(name: &str) -> Result<TimeZone, Fault> {
         zone.rsplit_once('/').is_some_and(|(_, city)| city.eq_ignore_ascii_case(name.trim()))
     });
     let near = city.map(String::as_str).or_else(|| nearest(name, names.iter().map(String::as_str)));
-    Err(Fault {
-        message: format!("there is no time zone `{}`", shorten(name)),
-        hint: match near {
+    Err(Fault::new(
+        format!("there is no time zone `{}`", shorten(name)),
+        match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
                 "write an IANA name such as `Europe/Berlin`, `America/New_York` or `UTC`".to_owned()
             }
         },
-    })
+    ))
 }
 
 /// Reads a moment: `2026-12-04 18:00`, `2026-12-04T18:00:00Z`, `2026-12-04T18:00[Europe/Berlin]`.
 pub(super) fn parse_written_time(text: &str) -> Result<WrittenTime, Fault> {
-    let refused = |message: String| Fault {
-        message,
-        hint: "write `2026-12-04 18:00` in the site's time zone, or with a zone: \
-               `2026-12-04T18:00[Europe/Berlin]` or `2026-12-04T17:00:00Z`"
-            .to_owned(),
+    let bad = || {
+        Fault::new(
+            format!("`{}` is not a date with a time", shorten(text)),
+            "write `2026-12-04 18:00` in the site's time zone, or with a zone: \
+             `2026-12-04T18:00[Europe/Berlin]` or `2026-12-04T17:00:00Z`",
+        )
     };
-    let bad = || refused(format!("`{}` is not a date with a time", shorten(text)));
     let text = text.trim();
     if let Some((local, zone)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         let zone = time_zone(zone)?;
@@ -78,13 +78,21 @@ pub(super) fn parse_written_time(text: &str) -> Result<WrittenTime, Fault> {
 fn unambiguous(civil: DateTime, zone: &TimeZone) -> Result<ZonedDateTime, Fault> {
     zone.to_ambiguous_zoned_datetime(civil).unambiguous().map_err(|_| {
         let name = zone.iana_name().unwrap_or("this zone");
-        let offset = zone.to_ambiguous_timestamp(civil).offset();
-        let is_gap = matches!(offset, AmbiguousOffset::Gap { .. });
-        let how = if is_gap { "does not exist" } else { "comes twice" };
-        Fault {
-            message: format!("{} {how} in {name}", civil.strftime("%Y-%m-%d %H:%M")),
-            hint: "the clocks are changed then; write the offset too: `2026-10-25T02:30+01:00`"
-                .to_owned(),
+        let shown = civil.strftime("%Y-%m-%d %H:%M");
+        match zone.to_ambiguous_timestamp(civil).offset() {
+            AmbiguousOffset::Fold { before, after } => Fault::new(
+                format!("{shown} comes twice in {name}"),
+                format!(
+                    "the clocks are set back then; write which one is meant: `{}{before}` or \
+                     `{}{after}`",
+                    civil.strftime("%Y-%m-%dT%H:%M"),
+                    civil.strftime("%Y-%m-%dT%H:%M"),
+                ),
+            ),
+            _ => Fault::new(
+                format!("{shown} does not exist in {name}"),
+                "the clocks are set forward over it; write a time before or after",
+            ),
         }
     })
 }

@@ -1,11 +1,13 @@
 //! The site file: YAML text to [`cotenant_core::site::Site`], with every problem in its place.
 //!
-//! The text becomes a tree in which every node knows its place ([`tree`]). One table of fields
-//! ([`fields`]) says what may stand where; the walk over the tree, the JSON Schema and the reference
+//! The text becomes a tree in which every node knows its place (`tree`). One table of fields
+//! (`fields`) says what may stand where; the walk over the tree, the JSON Schema and the reference
 //! in the documentation are all made from it, so they cannot disagree. Only a tree without errors
 //! is built into core types, and rules across fields are checked last.
 
 mod build;
+#[cfg(test)]
+mod coverage;
 mod cross;
 mod deadline;
 mod fields;

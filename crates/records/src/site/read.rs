@@ -46,8 +46,14 @@ pub fn read_site(name: &str, bytes: &[u8]) -> (Option<Site>, Vec<Problem>) {
             .hint("begin with `name: ...`; `cotenant schema` lists every key"),
         ),
         None if problems.is_empty() => problems.push(
-            Problem::error("empty", format!("{name} is empty"))
-                .hint("`cotenant try` writes an example to begin with"),
+            Problem::error(
+                "empty",
+                match text.trim() {
+                    "" => format!("{name} is empty"),
+                    _ => format!("{name} holds no value"),
+                },
+            )
+            .hint("`cotenant try` writes an example to begin with"),
         ),
         _ => {}
     }

@@ -5,8 +5,8 @@ use cotenant_core::site::{
     WeekdaySet, WeeklyWindow, Work, parse_minute_of_day,
 };
 use cotenant_core::units::{
-    Bytes, BytesPerSecond, Money, Quantity, RatePerSecond, Share, UnitError, parse_count,
-    parse_duration,
+    Bytes, BytesPerSecond, Money, Quantity, RatePerSecond, Share, UnitError, UnitProblem,
+    parse_count, parse_duration,
 };
 
 use super::deadline::{parse_written_time, time_zone};
@@ -84,16 +84,28 @@ pub(super) enum Scalar {
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) hint: String,
+    /// Whether the text is of another kind altogether, rather than a bad value of the right kind.
+    pub(super) is_other_kind: bool,
+}
+
+impl Fault {
+    pub(super) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: hint.into(), is_other_kind: false }
+    }
 }
 
 impl From<UnitError> for Fault {
     fn from(error: UnitError) -> Self {
-        Self { hint: error.hint(), message: error.to_string() }
+        let is_other_kind = matches!(
+            error.problem,
+            UnitProblem::NoNumber | UnitProblem::NoUnit(_) | UnitProblem::UnknownUnit { .. }
+        );
+        Self { hint: error.hint(), message: error.to_string(), is_other_kind }
     }
 }
 
 fn fault<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault { message: message.into(), hint: hint.into() })
+    Err(Fault::new(message, hint))
 }
 
 /// Longest text of one value, in bytes.
@@ -421,7 +433,7 @@ pub(super) fn lost_work(text: &str) -> Result<LostWork, Fault> {
         Some(count) => Ok(LostWork::Steps(count?)),
         None => parse_duration(text)
             .map(LostWork::Time)
-            .map_err(|error| Fault { message: error.to_string(), hint: hint.to_owned() }),
+            .map_err(|error| Fault::new(error.to_string(), hint)),
     }
 }
 
@@ -442,25 +454,23 @@ pub(super) fn slice(text: &str) -> Result<SlicePeriod, Fault> {
     if let Some((period, _)) = SlicePeriod::NAMED.into_iter().find(|(_, name)| *name == text) {
         return Ok(period);
     }
-    parse_duration(text).map(SlicePeriod::Time).map_err(|error| Fault {
-        message: error.to_string(),
-        hint: "write `default`, `short`, `medium`, `long` or a time such as `2 ms`".to_owned(),
+    parse_duration(text).map(SlicePeriod::Time).map_err(|error| {
+        Fault::new(
+            error.to_string(),
+            "write `default`, `short`, `medium`, `long` or a time such as `2 ms`",
+        )
     })
 }
 
 pub(super) fn work(text: &str) -> Result<Work, Fault> {
     let hint = "write an amount and what it counts: `20 B tok` or `1.2 M samples`";
-    let bad = || Fault {
-        message: format!("`{}` is not an amount of work", shorten(text)),
-        hint: hint.to_owned(),
-    };
+    let bad = || Fault::new(format!("`{}` is not an amount of work", shorten(text)), hint);
     let (amount, unit) = text.trim().rsplit_once(char::is_whitespace).ok_or_else(bad)?;
     let is_word = unit.chars().all(|c| c.is_alphabetic() || c == '_') && unit.len() > 1;
     if !is_word {
         return Err(bad());
     }
-    let amount = parse_count(amount)
-        .map_err(|error| Fault { message: error.to_string(), hint: hint.to_owned() })?;
+    let amount = parse_count(amount).map_err(|error| Fault::new(error.to_string(), hint))?;
     Ok(Work { amount, unit: unit.to_owned() })
 }
 

@@ -8,10 +8,11 @@ use std::collections::HashMap;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
+use super::scalar::shorten;
 use super::{Problem, Span};
 
 /// Nodes that a site file may have, copies by aliases included.
-const NODES_MAX: usize = 100_000;
+const NODES_MAX: usize = 50_000;
 
 /// Collections that may lie inside each other, copies by aliases included. The records need ten.
 const DEPTH_MAX: usize = 32;
@@ -32,6 +33,8 @@ pub(super) enum NodeKind {
     Scalar(String),
     /// A list.
     List(Vec<Node>),
+    /// Something whose problem is told already; nothing more is to be said about it.
+    Broken,
     /// Keys with values. Keys are unique.
     Map(Vec<Entry>),
 }
@@ -77,7 +80,7 @@ impl Node {
     /// What the node is, for messages.
     pub(super) fn kind_name(&self) -> &'static str {
         match self.kind {
-            NodeKind::Null => "nothing",
+            NodeKind::Null | NodeKind::Broken => "nothing",
             NodeKind::Scalar(_) => "a single value",
             NodeKind::List(_) => "a list",
             NodeKind::Map(_) => "a group of keys",
@@ -91,6 +94,8 @@ struct Open {
     anchor: usize,
     /// The key whose value comes next, in a map.
     key: Option<(String, Span)>,
+    /// The keys so far with their places, in a map.
+    keys: HashMap<String, Span>,
     /// Deepest nesting inside, itself counted.
     height: usize,
 }
@@ -128,7 +133,12 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
     };
     for next in Parser::new_from_str_with_options(text, options) {
         let proceed = match next {
-            Ok((event, span)) => builder.event(event, span_of(text, span)),
+            Ok((event, span)) => {
+                if let Some(tag) = span.tag_span() {
+                    builder.refuse_tag(span_of(text, tag));
+                }
+                builder.event(event, span_of(text, span))
+            }
             Err(error) => {
                 let problem = syntax_problem(text, &error);
                 builder.problems.push(problem);
@@ -154,19 +164,16 @@ impl Builder {
                 );
                 return false;
             }
-            Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), span);
+            Event::Scalar(text, style, anchor, _) => {
                 let is_null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
                 let kind =
                     if is_null { NodeKind::Null } else { NodeKind::Scalar(text.into_owned()) };
                 return self.finish(Node { span, kind }, anchor, 1, 0);
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), span);
+            Event::SequenceStart(_, anchor, _) => {
                 self.begin(Node { span, kind: NodeKind::List(Vec::new()) }, anchor);
             }
-            Event::MappingStart(_, anchor, tag) => {
-                self.refuse_tag(tag.is_some(), span);
+            Event::MappingStart(_, anchor, _) => {
                 self.begin(Node { span, kind: NodeKind::Map(Vec::new()) }, anchor);
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -181,25 +188,23 @@ impl Builder {
                         .at(span, "no `&` with this name stands above")
                         .hint("text that begins with `*` must stand in quotes"),
                 );
-                return self.finish(Node { span, kind: NodeKind::Null }, 0, 1, 0);
+                return self.finish(Node { span, kind: NodeKind::Broken }, 0, 1, 0);
             }
             _ => {}
         }
         true
     }
 
-    fn refuse_tag(&mut self, is_tagged: bool, span: Span) {
-        if is_tagged {
-            self.problems.push(
-                Problem::error("tag", "a tag has no meaning in a site file")
-                    .at(span, "")
-                    .hint("remove the word that begins with `!`, or put the text into quotes"),
-            );
-        }
+    fn refuse_tag(&mut self, span: Span) {
+        self.problems.push(
+            Problem::error("tag", "a tag has no meaning in a site file")
+                .at(span, "")
+                .hint("remove the word that begins with `!`, or put the text into quotes"),
+        );
     }
 
     fn begin(&mut self, node: Node, anchor: usize) {
-        self.open.push(Open { node, anchor, key: None, height: 1 });
+        self.open.push(Open { node, anchor, key: None, keys: HashMap::new(), height: 1 });
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> bool {
@@ -209,12 +214,12 @@ impl Builder {
                     .at(span, "this would never end")
                     .hint("write the values out instead of the alias"),
             );
-            return self.finish(Node { span, kind: NodeKind::Null }, 0, 1, 0);
+            return self.finish(Node { span, kind: NodeKind::Broken }, 0, 1, 0);
         }
         let Some(anchored) = self.anchors.get(&anchor) else {
             // The parser resolves aliases to nodes that it has emitted; a node that was refused
             // above is not kept, and its problem is told already.
-            return self.finish(Node { span, kind: NodeKind::Null }, 0, 1, 0);
+            return self.finish(Node { span, kind: NodeKind::Broken }, 0, 1, 0);
         };
         let (nodes, height) = (anchored.nodes, anchored.height);
         if self.nodes + nodes > NODES_MAX || self.open.len() + height > DEPTH_MAX {
@@ -228,7 +233,7 @@ impl Builder {
             );
             return false;
         }
-        let node = anchored.node.clone();
+        let node = Node { span, ..anchored.node.clone() };
         self.finish(node, 0, nodes, height)
     }
 
@@ -258,6 +263,7 @@ impl Builder {
                     let key = match node.kind {
                         NodeKind::Scalar(text) => text,
                         NodeKind::Null => "null".to_owned(),
+                        NodeKind::Broken => "?".to_owned(),
                         NodeKind::List(_) | NodeKind::Map(_) => {
                             self.problems.push(
                                 Problem::error("key-kind", "a key must be a word")
@@ -270,20 +276,23 @@ impl Builder {
                     parent.key = Some((key, node.span));
                 }
                 Some((key, key_span)) => {
-                    // Maps in a site file are small but for names, and the budget bounds them.
-                    if let Some(first) = entries.iter().find(|entry| entry.key == key) {
+                    if let Some(first) = parent.keys.get(&key) {
                         self.problems.push(
-                            Problem::error("duplicate-key", format!("`{key}` is given twice"))
-                                .at(key_span, "given again here")
-                                .beside(first.key_span, "first given here")
-                                .hint("keep one of the two"),
+                            Problem::error(
+                                "duplicate-key",
+                                format!("`{}` is given twice", shorten(&key)),
+                            )
+                            .at(key_span, "given again here")
+                            .beside(*first, "first given here")
+                            .hint("keep one of the two"),
                         );
                     } else {
+                        parent.keys.insert(key.clone(), key_span);
                         entries.push(Entry { key, key_span, value: node });
                     }
                 }
             },
-            NodeKind::Null | NodeKind::Scalar(_) => {}
+            NodeKind::Null | NodeKind::Broken | NodeKind::Scalar(_) => {}
         }
         true
     }
@@ -292,7 +301,7 @@ impl Builder {
 /// Nodes of a tree. The depth is bounded by [`DEPTH_MAX`].
 fn count(node: &Node) -> usize {
     match &node.kind {
-        NodeKind::Null | NodeKind::Scalar(_) => 1,
+        NodeKind::Null | NodeKind::Broken | NodeKind::Scalar(_) => 1,
         NodeKind::List(items) => 1 + items.iter().map(count).sum::<usize>(),
         NodeKind::Map(entries) => {
             1 + entries.iter().map(|entry| 1 + count(&entry.value)).sum::<usize>()
@@ -330,13 +339,25 @@ fn syntax_problem(text: &str, error: &ScanError) -> Problem {
         }
         ErrorKind::DirectiveDisallowed => problem("a site file has no directives", "")
             .hint("remove the line that begins with `%`"),
-        ErrorKind::UnclosedQuotedScalar => problem("a quote is not closed", "the text ends here")
+        ErrorKind::UnclosedQuotedScalar => problem("a quote is not closed", "the text begins here")
             .hint("close the quote on the line on which it begins"),
         ErrorKind::UnexpectedEofFlowMapping | ErrorKind::UnexpectedEofImplicitFlowMapping => {
             problem("a `{` is not closed", "the file ends here").hint("add the missing `}`")
         }
         ErrorKind::UnexpectedEofFlowSequence => {
             problem("a `[` is not closed", "the file ends here").hint("add the missing `]`")
+        }
+        ErrorKind::ExpectedFlowMappingSeparator => {
+            problem("a `,` or `}` is missing before this", "")
+                .hint("close the `{` that is open here")
+        }
+        ErrorKind::ExpectedFlowSequenceSeparator => {
+            problem("a `,` or `]` is missing before this", "")
+                .hint("close the `[` that is open here")
+        }
+        ErrorKind::ExpectedBlockSequenceEntry => {
+            problem("this line fits to no item above", "check its indentation")
+                .hint("keys of one item begin in the same column, two behind the `-`")
         }
         ErrorKind::ExpectedBlockMappingKey | ErrorKind::InvalidIndentation => {
             problem("this line fits to no group above", "check its indentation")
@@ -346,8 +367,10 @@ fn syntax_problem(text: &str, error: &ScanError) -> Problem {
             problem("a key without its colon", "")
                 .hint("write `key: value`, with a blank after `:`")
         }
-        ErrorKind::InvalidColonPlacement => problem("a second `: ` on one line", "")
-            .hint("text that holds `: ` must stand in quotes"),
+        ErrorKind::InvalidColonPlacement | ErrorKind::MappingValueNotAllowed => {
+            problem("a second `: ` on one line", "")
+                .hint("text that holds `: ` must stand in quotes; a key begins a line of its own")
+        }
         _ => problem("this is not YAML", &error.info()),
     }
 }
@@ -391,16 +414,16 @@ mod tests {
         );
         assert_eq!(codes("a: &x [*x]\n"), ["cyclic-alias"]);
         assert_eq!(codes("a: *nothing\n"), ["unknown-alias"]);
-        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        let mut tower = "a0: &a0 [x]\n".to_owned();
+        let mut laughs = vec!["a0: &a0 [x, x, x, x, x, x, x, x, x, x]".to_owned()];
+        let mut tower = vec!["a0: &a0 [x]".to_owned()];
         for level in 1..60 {
             let below = level - 1;
             let copies = vec![format!("*a{below}"); 10].join(", ");
-            laughs.push_str(&format!("a{level}: &a{level} [{copies}]\n"));
-            tower.push_str(&format!("a{level}: &a{level} [*a{below}]\n"));
+            laughs.push(format!("a{level}: &a{level} [{copies}]"));
+            tower.push(format!("a{level}: &a{level} [*a{below}]"));
         }
-        assert_eq!(codes(&laughs), ["alias-budget"]);
-        assert_eq!(codes(&tower), ["alias-budget"]);
+        assert_eq!(codes(&laughs.join("\n")), ["alias-budget"]);
+        assert_eq!(codes(&tower.join("\n")), ["alias-budget"]);
     }
 
     #[test]

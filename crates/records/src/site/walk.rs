@@ -35,6 +35,9 @@ fn head_of(node: &Node) -> Span {
 
 impl Walker {
     fn shape(&mut self, node: &Node, shape: &'static Shape, place: Place<'_>) {
+        if matches!(node.kind, NodeKind::Broken) {
+            return;
+        }
         if matches!(node.kind, NodeKind::Null) {
             self.problems.push(
                 Problem::error("no-value", format!("`{}` has no value", place.name))
@@ -83,7 +86,7 @@ impl Walker {
             };
             self.problems.push(
                 Problem::error(code, format!("{}: {}", place.name, fault.message))
-                    .at(node.span, expected(scalar))
+                    .at(node.span, if fault.is_other_kind { expected(scalar) } else { "" })
                     .hint(fault.hint),
             );
         }
@@ -261,7 +264,7 @@ impl Walker {
                 .at(span, format!("this is {found}"))
                 .hint(match (&node.kind, expected) {
                     (NodeKind::List(_), "a group of keys") => {
-                        "remove the `- ` in front of its keys".to_owned()
+                        "write keys with values, not a list of items".to_owned()
                     }
                     (_, "a single value") => "write one value behind the colon".to_owned(),
                     _ => format!(
@@ -276,8 +279,11 @@ impl Walker {
     /// else a near one.
     fn unknown_key(&mut self, entry: &Entry, record: &'static Record) {
         let key = entry.key.as_str();
-        let problem = Problem::error("unknown-key", format!("{} has no key `{key}`", record.what))
-            .at(entry.key_span, "unknown key");
+        let problem = Problem::error(
+            "unknown-key",
+            format!("`{}` is not a key of {}", super::scalar::shorten(key), record.what),
+        )
+        .at(entry.key_span, "unknown key");
         let below = record.fields.iter().find(|field| {
             field.shape.record_below().is_some_and(|inner| inner.field(key).is_some())
         });

@@ -47,7 +47,7 @@ fn server_rules(server: View<'_>, problems: &mut Vec<Problem>) {
     match (gpu, server.whole("gpu_count")) {
         ("none", Some(count @ 1..)) => problems.push(
             Problem::error("gpu-count", format!("no GPU, and {count} of them"))
-                .at(value_span(server, "gpu_count"), format!("{count} GPUs"))
+                .at(value_span(server, "gpu_count"), gpus(f64::from(count)))
                 .beside(gpu_span, "no GPU")
                 .hint("name the GPU model, or write `gpu_count: 0`"),
         ),
@@ -173,8 +173,8 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
         if amount > available {
             problems.push(
                 Problem::error(code, format!("`{key}` is more than the server has"))
-                    .at(value_span(view, key), format!("{amount} GPUs"))
-                    .beside(value_span(server, count_key), format!("{gpu_count} GPUs"))
+                    .at(value_span(view, key), gpus(amount))
+                    .beside(value_span(server, count_key), gpus(available))
                     .hint("write what the server can give"),
             );
         }
@@ -190,9 +190,9 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
                         "reserve",
                         "the two reserves together are more than the server has",
                     )
-                    .at(value_span(inference, "burst_reserve"), format!("{burst} more GPUs"))
-                    .beside(value_span(inference, "minimum_reserved"), format!("{minimum} GPUs"))
-                    .beside(value_span(server, count_key), format!("{gpu_count} GPUs"))
+                    .at(value_span(inference, "burst_reserve"), format!("{} more", gpus(burst)))
+                    .beside(value_span(inference, "minimum_reserved"), gpus(minimum))
+                    .beside(value_span(server, count_key), gpus(available))
                     .hint("`burst_reserve` counts beyond `minimum_reserved`"),
                 );
             }
@@ -209,7 +209,7 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
         {
             problems.push(
                 Problem::error("allocation", "the normal allocation is too small to be useful")
-                    .at(value_span(allocation, "normal"), format!("{normal} GPUs"))
+                    .at(value_span(allocation, "normal"), gpus(normal))
                     .beside(
                         value_span(allocation, "minimum_useful"),
                         format!("useful from {minimum}"),
@@ -222,15 +222,20 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
         && let Some(parallelism) = training.group("parallelism")
     {
         let size = |key| u64::from(parallelism.whole(key).unwrap_or(1));
-        let gpus = ["dp", "fsdp", "tp", "pp"].into_iter().map(size).fold(1, u64::saturating_mul);
+        let needed = ["dp", "fsdp", "tp", "pp"].into_iter().map(size).fold(1, u64::saturating_mul);
         // On a machine without a GPU ranks are processes.
-        if gpu_count > 0 && gpus > u64::from(gpu_count) {
+        if gpu_count > 0 && needed > u64::from(gpu_count) {
             problems.push(
-                Problem::error("parallelism", format!("the job needs {gpus} GPUs"))
+                Problem::error("parallelism", format!("the job needs {needed} GPUs"))
                     .at(key_span(training, "parallelism"), "dp × fsdp × tp × pp")
-                    .beside(value_span(server, count_key), format!("{gpu_count} GPUs"))
+                    .beside(value_span(server, count_key), gpus(available))
                     .hint("make the sizes multiply to what the server can give"),
             );
         }
     }
+}
+
+/// A number of GPUs in words.
+fn gpus(count: f64) -> String {
+    if count == 1.0 { "1 GPU".to_owned() } else { format!("{count} GPUs") }
 }

@@ -9,15 +9,15 @@ use crate::site::view::View;
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let workloads = workloads(root);
-    unique("workload", workloads.iter().map(|entry| (entry.name, entry.name_span)), problems);
+    unique("workloads", workloads.iter().map(|entry| (entry.name, entry.name_span)), problems);
     for workload in &workloads {
-        unique("request class", named(workload.view, "classes"), problems);
+        unique("request classes", named(workload.view, "classes"), problems);
         kind_agrees(workload.view, &["inference", "training", "batch", "render"], problems);
     }
     kind_agrees(View(root), &["server", "pool"], problems);
     if let Some(pool) = View(root).group("pool") {
         for (what, key) in
-            [("group of nodes", "nodes"), ("queue", "queues"), ("serving pool", "serving_pools")]
+            [("groups of nodes", "nodes"), ("queues", "queues"), ("serving pools", "serving_pools")]
         {
             unique(what, named(pool, key), problems);
         }
@@ -49,7 +49,7 @@ fn unique<'a>(
     for (name, span) in names {
         if let Some(first) = seen.get(name) {
             problems.push(
-                Problem::error("duplicate-name", format!("two {what}s are called `{name}`"))
+                Problem::error("duplicate-name", format!("two {what} are called `{name}`"))
                     .at(span, "used again here")
                     .beside(*first, "first used here")
                     .hint("give each a name of its own"),

@@ -4,12 +4,13 @@
 //! one of the six gates of the verdict, or `plan`, `stack` (the fingerprint of evidence), `report`
 //! or `test` (how it is measured).
 
+mod completion;
+mod inference;
 mod machine;
 mod operations;
 mod root;
 mod sharing;
 mod workload;
-mod workload_kinds;
 
 pub(super) use root::SITE;
 

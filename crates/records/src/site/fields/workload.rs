@@ -1,6 +1,7 @@
 //! What every workload has.
 
-use super::workload_kinds::{BATCH, INFERENCE_RECORD, OBJECTIVES, RENDER, TOKENS, TRAINING};
+use super::completion::{BATCH, RENDER, TRAINING};
+use super::inference::{INFERENCE_RECORD, OBJECTIVES, TOKENS};
 use super::{
     ALL, BYTES, COMPLETION, COUNT, GPUS, INFERENCE, ISOLATION, NAME, PLAN, POSITIVE, REPORT, SHARE,
     STACK, TEXT, WHOLE, field, required, scalar,

@@ -11,13 +11,24 @@ const BLANK: &str = "____";
 
 impl fmt::Display for FilledForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        form(f, "Capacity calendar", &self.calendar)?;
+        form(f, "Capacity calendar", &self.calendar.iter().collect::<Vec<_>>())?;
         writeln!(f)?;
-        form(f, "Intake form", &self.intake)
+        // What stands above word for word is not printed again.
+        let (shown, new): (Vec<&FormSection>, Vec<&FormSection>) = self
+            .intake
+            .iter()
+            .partition(|section| self.calendar.iter().any(|above| above.rows == section.rows));
+        let shown: Vec<&str> = shown.iter().map(|section| section.title.as_str()).collect();
+        form(f, "Intake form", &new)?;
+        writeln!(f, "\nAs above")?;
+        for line in wrap(&shown.join("; "), COLUMNS - 2) {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
     }
 }
 
-fn form(f: &mut fmt::Formatter<'_>, title: &str, sections: &[FormSection]) -> fmt::Result {
+fn form(f: &mut fmt::Formatter<'_>, title: &str, sections: &[&FormSection]) -> fmt::Result {
     writeln!(f, "{title}\n{}", "=".repeat(title.chars().count()))?;
     for section in sections {
         writeln!(f, "\n{}", section.title)?;
@@ -43,7 +54,7 @@ fn form(f: &mut fmt::Formatter<'_>, title: &str, sections: &[FormSection]) -> fm
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
-    for word in text.split_whitespace() {
+    for word in amounts_together(text) {
         let length = word.chars().count();
         if used > 0 && used + 1 + length > width {
             lines.push(String::new());
@@ -69,4 +80,27 @@ fn push(lines: &mut [String], character: char) {
     if let Some(line) = lines.last_mut() {
         line.push(character);
     }
+}
+
+/// Words, with a number and its unit as one: a line that ends in `1 min 30` misleads.
+fn amounts_together(text: &str) -> Vec<String> {
+    const UNIT_CHARACTERS_MAX: usize = 4;
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = word.trim_end_matches([',', ';']).chars().count() <= UNIT_CHARACTERS_MAX
+            && word.starts_with(char::is_alphabetic);
+        let continues = word.starts_with(|c: char| c.is_ascii_digit());
+        match words.last_mut() {
+            Some(last) if is_unit && last.ends_with(|c: char| c.is_ascii_digit()) => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(last) if continues && last.ends_with(" min") => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
