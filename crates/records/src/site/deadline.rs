@@ -156,6 +156,11 @@ mod tests {
             instant("2026-10-25T02:30+01:00", "Europe/Berlin").unwrap(),
             "2026-10-25T01:30:00Z"
         );
+        // What the hint offers can be written.
+        assert_eq!(
+            instant("2026-10-25T02:30+02", "Europe/Berlin").unwrap(),
+            "2026-10-25T00:30:00Z"
+        );
         assert!(instant("2026-12-04", "UTC").is_err());
     }
 }
