@@ -29,7 +29,7 @@ pub struct Step {
 
 /// The steps of a site with its evidence. `verdict` is what the evidence says now.
 pub fn steps(site: &Site, site_file: &str, runs: &[Run], verdict: &Verdict) -> Vec<Step> {
-    let look = Look { site, site_file, runs, verdict, stale: stale(runs) };
+    let look = Look { site, site_file, runs, verdict, stale: stale(site, runs) };
     [
         ("inference SLA", look.inference_objectives()),
         ("inference profile by time", look.inference_profile()),

@@ -16,7 +16,7 @@ const RESAMPLES: usize = 2_000;
 pub(super) fn compare(case: &Case<'_>, strategy: Strategy) -> Vec<Comparison> {
     let alone = case.blocks(Condition::A, Strategy::Alone);
     let together = case.blocks(Condition::C, strategy);
-    let training_alone = case.blocks(Condition::B, Strategy::AsDeclared);
+    let training_alone = case.training_alone(strategy);
     let mut comparisons = Vec::new();
     for (name, metric, quantile) in [
         ("amplification of TTFT p95", series::Latency::TimeToFirstToken, 0.95),
@@ -25,18 +25,19 @@ pub(super) fn compare(case: &Case<'_>, strategy: Strategy) -> Vec<Comparison> {
     ] {
         let value = |member: &Member<'_>| {
             let series = series::latencies(member.block, metric, None).ok()?;
-            stats::quantile(&series, quantile).ok().filter(|value| value.is_finite() && *value > 0.0)
+            stats::quantile(&series, quantile)
+                .ok()
+                .filter(|value| value.is_finite() && *value > 0.0)
         };
         comparisons.extend(paired(name, strategy, &alone, &together, value));
     }
     let tokens = |member: &Member<'_>| {
-        Some(series::output_tokens_per_s(member.block)).filter(|rate| *rate > 0.0)
+        series::finished_per_s(member.block, None, true).filter(|rate| *rate > 0.0)
     };
     comparisons.extend(paired("retention of throughput", strategy, &alone, &together, tokens));
     comparisons.extend(slowdown(strategy, &training_alone, &together));
     comparisons
 }
-
 
 /// Ratio over pairs of blocks that replayed the same arrivals: exp of the mean of ln(C ÷ A).
 fn paired(
@@ -53,7 +54,7 @@ fn paired(
                 a.block.plan.pair == c.block.plan.pair
                     && (a.run.id == c.run.id || a.run.load.digest == c.run.load.digest)
             })?;
-            Some((value(c)? / value(a)?).ln())
+            Some((value(c)? / value(a)?).ln()).filter(|difference| difference.is_finite())
         })
         .collect();
     if differences.is_empty() {
@@ -63,7 +64,8 @@ fn paired(
     let mut random = Pcg64::seed_from_u64(differences.len() as u64);
     let interval = stats::bootstrap_mean_interval(&differences, 0.95, RESAMPLES, &mut random)
         .ok()
-        .map(|(low, high)| (low.exp(), high.exp()));
+        .map(|(low, high)| (low.exp(), high.exp()))
+        .filter(|(low, high)| low.is_finite() && high.is_finite());
     Some(Comparison {
         name: name.to_owned(),
         strategy,
@@ -91,11 +93,14 @@ fn slowdown(
     if alone.is_empty() || together.is_empty() {
         return None;
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let ratio = series::mean(&together)? / series::mean(&alone)?;
+    if !ratio.is_finite() {
+        return None;
+    }
     Some(Comparison {
         name: "slowdown of the step".into(),
         strategy,
-        ratio: mean(&together) / mean(&alone),
+        ratio,
         interval: None,
         pairs: alone.len().min(together.len()) as u32,
     })

@@ -5,11 +5,19 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::evidence::Condition;
 use crate::site::{CheckpointInterval, Deadline, Demand, SharingMode, Training, WorkloadKind};
-use crate::stats::{self, ALPHA, Side};
+use crate::stats::{self, ALPHA, MeanBounds, Side};
+use crate::units::RatePerSecond;
 
-use super::findings::{Case, Percent, Seconds, gate, open};
+use super::claims::{Claim, rule_failures};
+use super::findings::{Case, Percent, Seconds, gate, not_tested, open, untested_workload};
+use super::inference::count;
+use super::load::{self, Tie};
+use super::means::Weighted;
+use super::phases::Phases;
 use super::pool::{Member, Pool};
-use super::{Bounded, Finding, Gate, GateKind, Ruling, Sample, Strategy, Target, Unit, means, series};
+use super::{
+    Bounded, Finding, Gate, GateKind, Ruling, Sample, Strategy, Target, Unit, means, points, series,
+};
 
 /// A p-value below which a block's step times are taken to drift.
 const DRIFT_P: f64 = 0.01;
@@ -39,73 +47,388 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         );
         return gate(GateKind::Completion, vec![finding]);
     }
-    let mut findings = Vec::new();
+    let mut findings = untested(case, strategy, &workload.name);
     let together = case.blocks(Condition::C, strategy);
-    let alone = case.blocks(Condition::B, Strategy::AsDeclared);
+    let alone = case.training_alone(strategy);
     if alone.is_empty() {
-        findings.push(not_tested(case, strategy, Condition::B));
+        findings.push(not_tested(case, Condition::B, strategy, &workload.name));
     }
+    findings.extend(broken_off(case, strategy));
     if together.is_empty() {
-        findings.push(not_tested(case, strategy, Condition::C));
+        findings.push(not_tested(case, Condition::C, strategy, &workload.name));
+        findings.extend(points::step_time(case, strategy, &workload.name));
         return gate(GateKind::Completion, findings);
     }
     findings.extend(drift(case, &alone, Strategy::Alone));
     findings.extend(drift(case, &together, strategy));
-    let objectives = &training.objectives;
-    if let Some(most) = objectives.step_time_max {
-        let mut finding = begun(case, strategy, &together, "step_time_max");
-        finding.target = Some(target("step_time_max", most.as_secs_f64(), Unit::Seconds));
-        let step_means: Vec<f64> =
-            together.iter().filter_map(|member| mean(&series::step_durations(member.block))).collect();
-        means::decide(case, &mut finding, &step_means, most.as_secs_f64(), Side::AtMost, "b,c");
-        if let Some(judged) = finding.judged {
-            finding.explanation = format!(
-                "mean step {} over {} blocks, at most {} (95 %), {} allowed",
-                Seconds(judged.estimate),
-                finding.sample.blocks,
-                Seconds(judged.upper.unwrap_or(f64::INFINITY)),
-                Seconds(most.as_secs_f64())
-            );
-        }
+    let tie = load::tie(case, &together);
+    if !tie.below.is_empty() {
+        let mut finding = begun(case, strategy, &together, "load beside it");
+        finding.explanation = format!(
+            "inference was under less load than is declared, which leaves more to training: {}",
+            tie.below.join("; ")
+        );
+        finding.missing.push(case.at_declared_load());
         findings.push(finding);
     }
-    if let Some(least) = &objectives.throughput_min {
-        let mut finding = begun(case, strategy, &together, "throughput_min");
+    let look = Look { case, training, strategy, together: &together, alone: &alone, tie: &tie };
+    findings.extend(look.objectives());
+    gate(GateKind::Completion, findings)
+}
+
+/// Workloads beside inference that no test covers.
+fn untested(case: &Case<'_>, strategy: Strategy, tested: &str) -> Vec<Finding> {
+    case.site
+        .workloads
+        .iter()
+        .filter(|workload| !matches!(workload.kind, WorkloadKind::Inference(_)))
+        .filter(|workload| workload.name != tested)
+        .map(|workload| untested_workload(case, strategy, &workload.name))
+        .collect()
+}
+
+/// Blocks of training beside inference that broke off: the neighbour may have died of the sharing.
+fn broken_off(case: &Case<'_>, strategy: Strategy) -> Option<Finding> {
+    let blocks = case.pool?.incomplete(Condition::C, Case::remedy(strategy));
+    let first = blocks.first()?;
+    let mut finding = begun(case, strategy, &blocks, "runs through");
+    let reasons: Vec<String> =
+        first.block.faults.iter().map(crate::evidence::BlockFault::sentence).collect();
+    finding.explanation = format!(
+        "{} of test C broke off (block {}: {}), which may be what sharing does to it",
+        count(blocks.len(), "block"),
+        first.block.plan.index,
+        reasons.join("; ")
+    );
+    finding.missing.push(case.measure(
+        "a,c",
+        "test C that runs through".into(),
+        Some(6.0 * case.pair_minutes()),
+    ));
+    Some(finding)
+}
+
+/// One way of sharing in its setting.
+#[derive(Clone, Copy)]
+struct Look<'a> {
+    case: &'a Case<'a>,
+    training: &'a Training,
+    strategy: Strategy,
+    together: &'a [Member<'a>],
+    alone: &'a [Member<'a>],
+    tie: &'a Tie,
+}
+
+/// A finding, and what would make it fail.
+type Judged<'a> = (Finding, Option<Box<dyn Fn(f64) -> bool + 'a>>);
+
+impl<'a> Look<'a> {
+    fn objectives(self) -> Vec<Finding> {
+        let objectives = &self.training.objectives;
+        let mut judged: Vec<Judged<'a>> = Vec::new();
+        if let Some(most) = objectives.step_time_max {
+            judged.push(self.step_time(most.as_secs_f64()));
+        }
+        if let Some(least) = &objectives.throughput_min {
+            judged.push(self.throughput(least));
+        }
+        if let Some(deadline) = &objectives.deadline {
+            judged.push(self.meets(deadline));
+        }
+        let mut findings = Vec::new();
+        let mut claims = Vec::new();
+        for (finding, beyond) in judged {
+            if let Some(beyond) = beyond {
+                claims.push(Claim { finding: findings.len(), beyond, tests: "b,c" });
+            }
+            findings.push(finding);
+        }
+        rule_failures(self.case, &mut findings, &claims);
+        if objectives.on_time_share.is_some() {
+            let mut finding = begun(self.case, self.strategy, self.together, "on_time_share");
+            finding.explanation =
+                "a share of weeks needs a calendar of weeks, and none has been planned".into();
+            finding.missing.push(one_off(self.case));
+            findings.push(finding);
+        }
+        findings
+    }
+
+    /// Mean time of a step.
+    fn step_time(self, most: f64) -> Judged<'a> {
+        let mut finding = begun(self.case, self.strategy, self.together, "step_time_max");
+        finding.target = Some(target("step_time_max", most, Unit::Seconds));
+        let means: Vec<Option<f64>> = self
+            .together
+            .iter()
+            .map(|member| series::mean(&series::step_durations(member.block)))
+            .collect();
+        let without = means.iter().filter(|mean| mean.is_none()).count();
+        // A block without a finished step says that a step takes at least as long as the block.
+        let values: Vec<f64> = means
+            .iter()
+            .zip(self.together)
+            .map(|(mean, member)| mean.unwrap_or_else(|| member.block.judged_s()))
+            .collect();
+        let phases = Phases::new(self.case, Condition::C, self.together);
+        let ways = phases.means(&values);
+        let show = |value: f64| Seconds(value).to_string();
+        means::decide(self.case, &mut finding, &ways, most, Side::AtMost, "b,c", show);
+        if without > 0 {
+            let why = format!(
+                "in {without} of {} blocks no step was finished; ",
+                count(means.len(), "block")
+            );
+            let missing = self.case.measure(
+                "b,c",
+                "longer blocks, so that each holds some steps".into(),
+                Some(2.0 * means.len() as f64 * self.case.pair_minutes()),
+            );
+            withhold(&mut finding, &why, missing);
+        } else if let Some((why, missing)) = phases.obstacle {
+            withhold(&mut finding, &format!("{why}; "), missing);
+        }
+        self.failing(finding, ways, most, Side::AtMost)
+    }
+
+    /// Finished work over time.
+    fn throughput(self, least: &RatePerSecond) -> Judged<'a> {
+        let mut finding = begun(self.case, self.strategy, self.together, "throughput_min");
         let tokens = least.is_tokens();
         let unit = if tokens { Unit::TokensPerSecond } else { Unit::Count };
         finding.target = Some(target("throughput_min", least.per_second, unit));
-        let rates: Vec<f64> = together
+        let each: Vec<f64> = self
+            .together
             .iter()
-            .filter_map(|member| {
-                let each = if tokens { tokens_per_step(member)? } else { 1.0 };
-                Some(each / series::wall_per_step(member.block)?)
-            })
+            .filter_map(|member| series::tokens_per_step(member.block))
             .collect();
-        if tokens || least.unit.starts_with("step") {
-            means::decide(case, &mut finding, &rates, least.per_second, Side::AtLeast, "b,c");
-        } else {
-            finding.explanation =
-                format!("the trainer's log counts no `{}`, so it was not seen", least.unit);
-            finding.missing.push(
-                case.declare("a throughput that the log shows", "throughput_min: 4000 tok/s"),
-            );
+        let each = match series::mean(&each) {
+            _ if least.unit.starts_with("step") => 1.0,
+            Some(mean) if tokens => mean,
+            _ => {
+                finding.explanation =
+                    format!("the trainer's log counts no `{}`, so it was not seen", least.unit);
+                finding.missing.push(
+                    self.case
+                        .declare("a throughput that the log shows", "throughput_min: 4000 tok/s"),
+                );
+                return (finding, None);
+            }
+        };
+        let rates: Vec<f64> = self.rates(self.together).iter().map(|rate| rate * each).collect();
+        let phases = Phases::new(self.case, Condition::C, self.together);
+        let ways = phases.means(&rates);
+        let limit = least.per_second;
+        let show = |value: f64| format!("{value:.2} {}/s", least.unit);
+        means::decide(self.case, &mut finding, &ways, limit, Side::AtLeast, "b,c", show);
+        if let Some((why, missing)) = phases.obstacle {
+            withhold(&mut finding, &format!("{why}; "), missing);
         }
-        findings.push(finding);
+        self.failing(finding, ways, limit, Side::AtLeast)
     }
-    if let Some(deadline) = &objectives.deadline {
-        findings.push(meets(case, training, deadline, strategy, &together, &alone));
+
+    /// Steps a second of each block; none where nothing was judged.
+    fn rates(self, members: &[Member<'_>]) -> Vec<f64> {
+        members.iter().map(|member| series::steps_per_s(member.block).unwrap_or(0.0)).collect()
     }
-    if objectives.on_time_share.is_some() {
-        let mut finding = begun(case, strategy, &together, "on_time_share");
-        finding.explanation =
-            "a share of weeks needs a calendar of weeks, and none has been planned".into();
-        finding.missing.push(case.declare(
-            "a one-off deadline that one test can decide",
-            "objectives: { deadline: 2027-01-08 18:00 }",
-        ));
-        findings.push(finding);
+
+    /// What fails beside more load than is declared may hold beside the declared one.
+    fn failing(
+        self,
+        mut finding: Finding,
+        ways: Vec<Weighted>,
+        limit: f64,
+        side: Side,
+    ) -> Judged<'a> {
+        if !self.tie.above.is_empty() && finding.ruling == Ruling::NotProven {
+            finding.explanation = format!(
+                "inference was under more load than is declared ({}); {}",
+                self.tie.above.join("; "),
+                finding.explanation
+            );
+            finding.missing.push(self.case.at_declared_load());
+            return (finding, None);
+        }
+        let beyond = move |level: f64| means::is_beyond(&ways, limit, side, level);
+        (finding, Some(Box::new(beyond)))
     }
-    gate(GateKind::Completion, findings)
+
+    /// A one-off deadline: all steps at the rate that was measured together. Alone is the most
+    /// favourable case: where even that is too slow, nothing helps.
+    fn meets(self, deadline: &Deadline) -> Judged<'a> {
+        let case = self.case;
+        let mut finding = begun(case, self.strategy, self.together, "deadline");
+        let Deadline::At { at, start, .. } = deadline else {
+            finding.explanation =
+                "a deadline that recurs needs a calendar of weeks, and none has been planned"
+                    .into();
+            finding.missing.push(one_off(case));
+            return (finding, None);
+        };
+        let Some(steps) = self.training.steps else {
+            finding.explanation = "the site does not say how many steps there are to do".into();
+            finding.missing.push(case.declare("the number of steps", "steps: 20000"));
+            return (finding, None);
+        };
+        let Some(as_of) = case.as_of else {
+            finding.explanation = "no instant is known to count from".into();
+            finding
+                .missing
+                .push(case.declare("the instant to judge for", "as_of: 2027-01-04 09:00"));
+            return (finding, None);
+        };
+        let from = start.map_or(as_of, |start: Timestamp| start.max(as_of));
+        let available_s = at.duration_since(from).as_secs_f64();
+        finding.target = Some(target("deadline", available_s.max(0.0), Unit::Seconds));
+        if available_s <= 0.0 {
+            finding.origin = Some(crate::evidence::Origin::Declared);
+            finding.explanation = format!(
+                "the deadline {deadline} leaves no time from {}",
+                from.strftime("%F %R UTC")
+            );
+            return (finding, Some(Box::new(|_| true)));
+        }
+        let phases = Phases::new(case, Condition::C, self.together);
+        let ways = phases.means(&self.rates(self.together));
+        let bounds = match slowest(&ways) {
+            Ok(bounds) => bounds,
+            Err(refusal) => {
+                finding.explanation = format!("no bound of the progress can be given: {refusal}");
+                finding.missing.push(case.measure(
+                    "b,c",
+                    "more blocks".into(),
+                    Some(3.0 * case.pair_minutes()),
+                ));
+                return (finding, None);
+            }
+        };
+        let saving = checkpoint_cost_s(self.training, self.together);
+        let saving_s = saving.unwrap_or(0.0);
+        let total = move |rate: f64| {
+            if rate > 0.0 { steps as f64 * (1.0 / rate + saving_s) } else { f64::INFINITY }
+        };
+        finding.sample = Sample {
+            count: self.together.iter().map(|m| m.block.judged_steps().count() as u64).sum(),
+            effective: bounds.blocks as f64,
+            blocks: bounds.blocks as u32,
+        };
+        finding.observed = Some(total(bounds.mean));
+        finding.judged = Some(Bounded {
+            estimate: total(bounds.mean),
+            lower: Some(total(bounds.upper)),
+            upper: Some(total(bounds.lower)),
+        });
+        finding.explanation = format!(
+            "{steps} steps at {} a step (and {} a step for checkpoints) take {}, done by {} at the \
+             latest (95 %); the deadline is {deadline}",
+            Seconds(1.0 / bounds.mean),
+            Seconds(saving_s),
+            Seconds(total(bounds.mean)),
+            done(from, total(bounds.lower)),
+        );
+        if matches!(case.site.sharing.mode, SharingMode::Temporal(_)) {
+            finding.explanation.push_str("; with windows of time it takes a calendar to decide");
+            finding.missing.push(case.declare(
+                "a way of sharing that one test can decide",
+                "sharing: { mode: whole_gpu }",
+            ));
+            return (finding, None);
+        }
+        if total(bounds.lower) <= available_s {
+            finding.ruling = Ruling::Pass;
+            let slack_s = available_s - total(bounds.lower);
+            finding.blind_spot = Some(format!(
+                "time lost to reclaims is not in it: {} are left for them",
+                Seconds(slack_s)
+            ));
+            if let Some((why, missing)) = phases.obstacle {
+                withhold(&mut finding, &format!("{why}; "), missing);
+            } else if saving.is_none() {
+                withhold(
+                    &mut finding,
+                    "no checkpoint was seen, so what they cost is unknown; ",
+                    case.declare("how long a checkpoint takes", "checkpoint: { duration: 6 s }"),
+                );
+            }
+        }
+        let rates_alone = self.rates(self.alone);
+        let late_alone = move |level: f64| {
+            stats::student_bounds(&rates_alone, level)
+                .is_ok_and(|alone| total(alone.upper) > available_s)
+        };
+        let steady = self.tie.above.is_empty()
+            && matches!(
+                case.inference.map(|(_, inference)| &inference.demand),
+                Some(Demand::Poisson { .. } | Demand::Gamma { .. } | Demand::Constant { .. })
+            );
+        let late = move |level: f64| {
+            ways.iter().all(|way| {
+                means::bounds(way, level).is_ok_and(|bounds| total(bounds.upper) > available_s)
+            })
+        };
+        if late_alone(ALPHA) {
+            finding.explanation.push_str("; even alone it would be late");
+        }
+        if finding.ruling != Ruling::Pass && finding.missing.is_empty() {
+            if late(ALPHA) && !steady && !late_alone(ALPHA) {
+                finding.explanation.push_str(
+                    "; late at the tested load, but quiet hours may make it up: a calendar decides",
+                );
+                finding.missing.push(case.measure(
+                    "b,c",
+                    "step times at quiet load".into(),
+                    Some(6.0 * case.pair_minutes()),
+                ));
+            } else if !late(ALPHA) && !late_alone(ALPHA) {
+                finding.missing.push(case.measure(
+                    "b,c",
+                    "as many blocks again".into(),
+                    Some(self.together.len() as f64 * case.pair_minutes()),
+                ));
+            }
+        }
+        let beyond = move |level: f64| late_alone(level) || (steady && late(level));
+        (finding, Some(Box::new(beyond)))
+    }
+}
+
+/// Keeps a pass back, with the reason.
+fn withhold(finding: &mut Finding, why: &str, missing: super::Missing) {
+    if finding.ruling == Ruling::Pass {
+        finding.ruling = Ruling::NotProven;
+        finding.blind_spot = None;
+        finding.missing.push(missing);
+    }
+    if finding.ruling == Ruling::NotProven {
+        finding.explanation = format!("{why}{}", finding.explanation);
+    }
+}
+
+fn one_off(case: &Case<'_>) -> super::Missing {
+    case.declare(
+        "a one-off deadline that one test can decide",
+        "objectives: { deadline: 2027-01-08 18:00 }",
+    )
+}
+
+/// Bounds of the way of weighting that makes the least progress.
+fn slowest(ways: &[Weighted]) -> Result<MeanBounds, stats::Refusal> {
+    let mut slowest: Option<MeanBounds> = None;
+    for way in ways {
+        let bounds = means::bounds(way, ALPHA)?;
+        if slowest.is_none_or(|than| bounds.lower < than.lower) {
+            slowest = Some(bounds);
+        }
+    }
+    slowest.ok_or(stats::Refusal::Empty)
+}
+
+/// When work that takes so long is done.
+fn done(from: Timestamp, seconds: f64) -> String {
+    SignedDuration::try_from_secs_f64(seconds)
+        .ok()
+        .and_then(|needed| from.checked_add(needed).ok())
+        .map_or_else(|| "no known day".to_owned(), |at| at.strftime("%F %R UTC").to_string())
 }
 
 fn kind_with_article(kind: &WorkloadKind) -> &'static str {
@@ -129,36 +452,6 @@ fn target(metric: &str, value: f64, unit: Unit) -> Target {
     Target { metric: metric.to_owned(), value, unit, misses_allowed: None }
 }
 
-fn not_tested(case: &Case<'_>, strategy: Strategy, condition: Condition) -> Finding {
-    let letter = condition.letter();
-    let mut finding = begun(case, strategy, &[], &format!("test {letter}"));
-    let other = case.pool.and_then(|pool| {
-        pool.differences.iter().find(|difference| difference.condition == condition)
-    });
-    finding.explanation = match other {
-        Some(difference) => format!(
-            "test {letter} was made on something else and does not count: {}",
-            difference.what
-        ),
-        None => format!("no valid block of test {letter} exists"),
-    };
-    let tests = if condition == Condition::B { "b" } else { "c" };
-    finding.missing.push(case.measure(
-        tests,
-        format!("test {letter} on the stack of today"),
-        Some(3.0 * case.pair_minutes()),
-    ));
-    finding
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn tokens_per_step(member: &Member<'_>) -> Option<f64> {
-    mean(&member.block.judged_steps().filter_map(|s| s.tokens.map(|t| t as f64)).collect::<Vec<_>>())
-}
-
 /// Step times that still rise at the end of a block were measured too early: a clock that falls as
 /// the device heats makes a short test overstate what a long job will get.
 fn drift(case: &Case<'_>, members: &[Member<'_>], strategy: Strategy) -> Option<Finding> {
@@ -170,7 +463,8 @@ fn drift(case: &Case<'_>, members: &[Member<'_>], strategy: Strategy) -> Option<
         if quarter == 0 || trend.p_increasing_corrected >= DRIFT_P {
             continue;
         }
-        let (first, last) = (mean(&steps[..quarter])?, mean(&steps[steps.len() - quarter..])?);
+        let (first, last) =
+            (series::mean(&steps[..quarter])?, series::mean(&steps[steps.len() - quarter..])?);
         drifting.push((last / first - 1.0, clock_change(member)));
     }
     if drifting.len() * 2 <= members.len() {
@@ -212,151 +506,31 @@ fn clock_change(member: &Member<'_>) -> Option<f64> {
     if clocks.len() < 2 {
         return None;
     }
-    Some(mean(&clocks[clocks.len() - quarter..])? / mean(&clocks[..quarter])? - 1.0)
+    let (first, last) =
+        (series::mean(&clocks[..quarter])?, series::mean(&clocks[clocks.len() - quarter..])?);
+    Some(last / first - 1.0).filter(|change| change.is_finite())
 }
 
-/// A one-off deadline: all steps at the wall-clock time per step that was measured together. Alone
-/// is the most favourable case: where even that is too slow, nothing helps.
-fn meets(
-    case: &Case<'_>,
-    training: &Training,
-    deadline: &Deadline,
-    strategy: Strategy,
-    together: &[Member<'_>],
-    alone: &[Member<'_>],
-) -> Finding {
-    let mut finding = begun(case, strategy, together, "deadline");
-    let Deadline::At { at, start, .. } = deadline else {
-        finding.explanation =
-            "a deadline that recurs needs a calendar of weeks, and none has been planned".into();
-        finding.missing.push(case.declare(
-            "a one-off deadline that one test can decide",
-            "objectives: { deadline: 2027-01-08 18:00 }",
-        ));
-        return finding;
-    };
-    let Some(steps) = training.steps else {
-        finding.explanation = "the site does not say how many steps there are to do".into();
-        finding.missing.push(case.declare("the number of steps", "steps: 20000"));
-        return finding;
-    };
-    let Some(as_of) = case.as_of else {
-        finding.explanation = "no instant is known to count from".into();
-        finding.missing.push(case.declare("the instant to judge for", "as_of: 2027-01-04 09:00"));
-        return finding;
-    };
-    let from = start.map_or(as_of, |start: Timestamp| start.max(as_of));
-    let available_s = at.duration_since(from).as_secs_f64();
-    finding.target = Some(target("deadline", available_s.max(0.0), Unit::Seconds));
-    if *at <= as_of {
-        finding.ruling = Ruling::Fail;
-        finding.explanation = format!("the deadline {deadline} has passed at {as_of}");
-        return finding;
-    }
-    let checkpoint_s = checkpoint_cost_s(training, together);
-    let walls = |members: &[Member<'_>]| -> Vec<f64> {
-        members.iter().filter_map(|member| series::wall_per_step(member.block)).collect()
-    };
-    let bounds = match stats::student_bounds(&walls(together), ALPHA) {
-        Ok(bounds) => bounds,
-        Err(refusal) => {
-            finding.explanation = format!("no bound of the step time can be given: {refusal}");
-            finding.missing.push(case.measure(
-                "b,c",
-                "more blocks".into(),
-                Some(3.0 * case.pair_minutes()),
-            ));
-            return finding;
-        }
-    };
-    let total = |step_s: f64| steps as f64 * (step_s + checkpoint_s);
-    finding.sample = Sample {
-        count: together.iter().map(|member| member.block.judged_steps().count() as u64).sum(),
-        effective: bounds.blocks as f64,
-        blocks: bounds.blocks as u32,
-    };
-    finding.observed = Some(total(bounds.mean));
-    finding.judged = Some(Bounded {
-        estimate: total(bounds.mean),
-        lower: Some(total(bounds.lower)),
-        upper: Some(total(bounds.upper)),
-    });
-    let done = |seconds: f64| {
-        SignedDuration::try_from_secs_f64(seconds)
-            .ok()
-            .and_then(|needed| from.checked_add(needed).ok())
-            .map_or_else(|| "beyond the calendar".to_owned(), |at| at.strftime("%F %R UTC").to_string())
-    };
-    finding.explanation = format!(
-        "{steps} steps at {} a step (and {} a step for checkpoints) take {}, done by {} at the \
-         latest (95 %); the deadline is {deadline}",
-        Seconds(bounds.mean),
-        Seconds(checkpoint_s),
-        Seconds(total(bounds.mean)),
-        done(total(bounds.upper)),
-    );
-    let steady_load = matches!(
-        case.inference.map(|(_, inference)| &inference.demand),
-        Some(Demand::Poisson { .. } | Demand::Gamma { .. } | Demand::Constant { .. })
-    );
-    let windows = matches!(case.site.sharing.mode, SharingMode::Temporal(_));
-    let alone_lower = stats::student_bounds(&walls(alone), ALPHA).map(|bounds| bounds.lower).ok();
-    let fails_alone = alone_lower.is_some_and(|lower| total(lower) > available_s);
-    if windows {
-        finding.explanation.push_str("; with windows of time it takes a calendar to decide");
-        finding.missing.push(case.declare(
-            "a way of sharing that one test can decide",
-            "sharing: { mode: whole_gpu }",
-        ));
-    } else if total(bounds.upper) <= available_s {
-        finding.ruling = Ruling::Pass;
-    } else if total(bounds.lower) > available_s && (steady_load || fails_alone) {
-        finding.ruling = Ruling::Fail;
-        if fails_alone {
-            finding.explanation.push_str("; even alone it would be late");
-        }
-    } else if total(bounds.lower) > available_s {
-        finding.explanation.push_str(
-            "; late at the tested load, but the load varies, and quiet hours may make it up: a \
-             calendar decides",
-        );
-        finding.missing.push(case.measure(
-            "b,c",
-            "step times at quiet load".into(),
-            Some(6.0 * case.pair_minutes()),
-        ));
-    } else {
-        finding.missing.push(case.measure(
-            "b,c",
-            "more blocks".into(),
-            Some(together.len() as f64 * case.pair_minutes()),
-        ));
-    }
-    finding
-}
-
-/// Time that checkpoints add to each step, seconds, where the judged intervals did not contain them
-/// at the declared rate: measured duration ÷ steps between two.
-fn checkpoint_cost_s(training: &Training, members: &[Member<'_>]) -> f64 {
+/// Time that checkpoints add to each step, seconds: mean duration ÷ steps between two. `None` where
+/// no duration is known. Counted in full even where some blocks contained one: the error is on the
+/// side of «late».
+fn checkpoint_cost_s(training: &Training, members: &[Member<'_>]) -> Option<f64> {
     let durations: Vec<f64> = members
         .iter()
         .flat_map(|member| &member.block.checkpoints)
-        .map(|checkpoint| checkpoint.duration_s)
+        .map(|checkpoint| checkpoint.duration_s.max(0.0))
         .collect();
     let declared = training.checkpoint.as_ref();
-    let duration = mean(&durations)
+    let duration = series::mean(&durations)
         .or(declared.and_then(|c| c.duration).map(|duration| duration.as_secs_f64()));
-    let walls: Vec<f64> = members.iter().filter_map(|m| series::wall_per_step(m.block)).collect();
-    let steps_between = match declared.and_then(|checkpoint| checkpoint.interval) {
-        Some(CheckpointInterval::Steps(steps)) => Some(steps as f64),
-        Some(CheckpointInterval::Time(time)) => {
-            mean(&walls).map(|wall| (time.as_secs_f64() / wall).max(1.0))
-        }
-        None => None,
+    let rates: Vec<f64> =
+        members.iter().filter_map(|member| series::steps_per_s(member.block)).collect();
+    let steps_between = match declared.and_then(|checkpoint| checkpoint.interval)? {
+        CheckpointInterval::Steps(steps) => steps as f64,
+        CheckpointInterval::Time(time) => time.as_secs_f64() * series::mean(&rates)?,
     };
-    // Counted in full even where some blocks contained one: the error is on the side of «late».
-    match (duration, steps_between) {
-        (Some(duration), Some(steps)) if steps > 0.0 => duration / steps,
-        _ => 0.0,
+    if training.steps.is_some_and(|steps| steps_between >= steps as f64) {
+        return Some(0.0);
     }
+    Some(duration? / steps_between.max(1.0))
 }

@@ -2,7 +2,7 @@
 
 use crate::evidence::Remedy;
 
-use super::{Condition, Gate, GateKind, Missing, Ruling, Strategy};
+use super::{Condition, Finding, Gate, GateKind, Missing, Ruling, Strategy};
 
 /// The gates under one way of sharing.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub(super) struct Decision {
     pub(super) reason: String,
     pub(super) conditions: Vec<Condition>,
     pub(super) gates: Vec<Gate>,
+    /// The way of sharing that the word is about.
+    pub(super) strategy: Strategy,
 }
 
 /// Decides. `declared` is the site's own way of sharing; `remedies` are those that were tested.
@@ -70,6 +72,7 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
             reason: format!("{} fails as declared, and {tried}", names(&failing)),
             conditions: Vec::new(),
             gates,
+            strategy: effective.strategy,
         };
     }
     if !lacking.is_empty() {
@@ -86,6 +89,7 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
             reason: format!("{mended}evidence is missing for {}", lacking.join(", ")),
             conditions: Vec::new(),
             gates,
+            strategy: effective.strategy,
         };
     }
     match mending {
@@ -102,12 +106,14 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
             },
             conditions: conditions(remedy),
             gates,
+            strategy: effective.strategy,
         },
         None => Decision {
             ruling: Ruling::Pass,
             reason: "every gate holds as declared".into(),
             conditions: Vec::new(),
             gates,
+            strategy: effective.strategy,
         },
     }
 }
@@ -171,10 +177,15 @@ fn merge(
         .collect()
 }
 
-/// What is open, cheapest first, each thing once.
-pub(super) fn missing(gates: &[Gate]) -> Vec<Missing> {
+/// What is open under a way of sharing, cheapest first, each thing once.
+pub(super) fn missing(gates: &[Gate], strategy: Strategy) -> Vec<Missing> {
     let mut all: Vec<Missing> = Vec::new();
-    for one in gates.iter().flat_map(|gate| &gate.findings).flat_map(|f| &f.missing) {
+    let counts = |finding: &&Finding| {
+        finding.ruling == Ruling::NotProven
+            && (finding.strategy == strategy || finding.strategy == Strategy::Alone)
+    };
+    let open = gates.iter().flat_map(|gate| &gate.findings).filter(counts);
+    for one in open.flat_map(|finding| &finding.missing) {
         if !all.contains(one) {
             all.push(one.clone());
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::evidence::{Condition, Remedy};
+use crate::evidence::{Condition, PointEstimate, Remedy};
 use crate::site::{Inference, Site, Training, Workload};
 
 use super::pool::{Member, Pool};
@@ -20,6 +20,8 @@ pub(super) struct Case<'a> {
     pub(super) training: Option<&'a Training>,
     pub(super) pool: Option<&'a Pool<'a>>,
     pub(super) as_of: Option<jiff::Timestamp>,
+    /// Single numbers without a sample.
+    pub(super) points: &'a [PointEstimate],
 }
 
 impl<'a> Case<'a> {
@@ -38,9 +40,8 @@ impl<'a> Case<'a> {
 
     /// What would supply blocks of some tests.
     pub(super) fn measure(&self, tests: &str, what: String, minutes: Option<f64>) -> Missing {
-        let minutes_flag = minutes.map_or_else(String::new, |minutes| {
-            format!(" --minutes {}", minutes.ceil().max(1.0))
-        });
+        let minutes_flag = minutes
+            .map_or_else(String::new, |minutes| format!(" --minutes {}", minutes.ceil().max(1.0)));
         Missing {
             what,
             remedy: format!("cotenant measure {} --tests {tests}{minutes_flag}", self.site_file),
@@ -55,6 +56,19 @@ impl<'a> Case<'a> {
             remedy: format!("declare `{line}` in {}", self.site_file),
             minutes: Some(0.0),
         }
+    }
+
+    /// What would test at the declared load.
+    pub(super) fn at_declared_load(&self) -> Missing {
+        let minutes = Some(6.0 * self.pair_minutes());
+        self.measure("a,c", "tests A and C at the declared load".into(), minutes)
+    }
+
+    /// Blocks of test B: those under a remedy where there are some, else those as declared. Alone,
+    /// the remedy changes little.
+    pub(super) fn training_alone(&self, strategy: Strategy) -> Vec<Member<'a>> {
+        let own = self.blocks(Condition::B, strategy);
+        if own.is_empty() { self.blocks(Condition::B, Strategy::AsDeclared) } else { own }
     }
 
     /// Minutes of one pair of A and C blocks, with what lies between them.
@@ -84,6 +98,56 @@ pub(super) fn open(subject: impl Into<String>, strategy: Strategy) -> Finding {
     }
 }
 
+/// A test of which no block counts.
+pub(super) fn not_tested(
+    case: &Case<'_>,
+    condition: Condition,
+    strategy: Strategy,
+    workload: &str,
+) -> Finding {
+    let letter = condition.letter();
+    let mut finding = open(format!("{workload}: test {letter}"), strategy);
+    let other = case
+        .pool
+        .and_then(|pool| pool.differences.iter().rev().find(|other| other.condition == condition));
+    let rejected =
+        case.pool.and_then(|pool| pool.rejected.iter().find(|rejected| rejected.letter == letter));
+    finding.explanation = match (other, rejected) {
+        (_, Some(rejected)) => format!(
+            "no block of test {letter} counts: block {} was left out, because {}",
+            rejected.index, rejected.reason
+        ),
+        (Some(other), None) => {
+            format!("test {letter} of run {} does not count: {}", other.run, other.what)
+        }
+        (None, None) => format!("no block of test {letter} exists {}", strategy.in_words()),
+    };
+    let (tests, pairs) = match condition {
+        Condition::A => ("a", 6.0),
+        Condition::B => ("b", 3.0),
+        Condition::C => ("a,c", 6.0),
+    };
+    finding.missing.push(case.measure(
+        tests,
+        format!("test {letter} on the stack and load of today"),
+        Some(pairs * case.pair_minutes()),
+    ));
+    finding
+}
+
+/// A workload of the site that was not in the test.
+pub(super) fn untested_workload(case: &Case<'_>, strategy: Strategy, name: &str) -> Finding {
+    let mut finding = open(format!("{name}: not in the test"), strategy);
+    finding.explanation = format!(
+        "`{name}` is declared on this site too, and no test had all of its workloads at once"
+    );
+    finding.missing.push(case.declare(
+        "only workloads that were tested together, each other pair as a site of its own",
+        "workloads: [ … ]",
+    ));
+    finding
+}
+
 /// A gate from its findings: it fails where one fails, and passes only where there is one and all
 /// pass.
 pub(super) fn gate(kind: GateKind, findings: Vec<Finding>) -> Gate {
@@ -108,21 +172,22 @@ pub(super) struct Seconds(pub(super) f64);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_finite() {
-            let text = crate::units::format_duration(Duration::from_secs_f64(
-                round_significant(self.0.max(0.0)),
-            ));
-            f.write_str(&text)
-        } else {
-            f.write_str("unbounded")
+        let rounded = Duration::try_from_secs_f64(round_significant(self.0.max(0.0)));
+        match rounded.ok().filter(|_| self.0 <= LONGEST_S) {
+            Some(duration) => f.write_str(&crate::units::format_duration(duration)),
+            None => f.write_str("no finite time"),
         }
     }
 }
 
+/// Longer times are shown as none: a thousand years.
+const LONGEST_S: f64 = 1000.0 * 365.0 * 86_400.0;
+
 /// Rounds to three significant digits.
 fn round_significant(value: f64) -> f64 {
-    if value == 0.0 {
-        return 0.0;
+    // Below a nanosecond there is nothing to round, and beyond a minute the form has two units.
+    if value < 1e-9 || value >= 60.0 {
+        return value;
     }
     let scale = 10_f64.powf(2.0 - value.abs().log10().floor());
     (value * scale).round() / scale
@@ -134,7 +199,11 @@ pub(super) struct Percent(pub(super) f64);
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
-        let digits = if percent >= 9.95 { 0 } else { 1 };
+        let digits = usize::from(percent < 9.95 && percent > 0.0);
+        // A tenth of a percent is not shown as none.
+        if percent > 0.0 && percent < 0.1 {
+            return write!(f, "{percent:.2} %");
+        }
         write!(f, "{percent:.digits$} %")
     }
 }

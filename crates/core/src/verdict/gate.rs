@@ -88,6 +88,14 @@ impl Strategy {
             Self::With(remedy) => remedy.name(),
         }
     }
+
+    /// The strategy as the end of a sentence: "with the trainer at idle CPU priority".
+    pub(super) fn in_words(self) -> String {
+        match self {
+            Self::Alone | Self::AsDeclared => self.name().to_owned(),
+            Self::With(remedy) => format!("with the {}", remedy.name()),
+        }
+    }
 }
 
 /// The unit of a value that is shown. Values are kept in the base unit.

@@ -1,8 +1,8 @@
 //! The isolation gate: each property that a workload requires must be given by the rule of the
 //! sharing mode, and an audit must have shown that it binds. A knob that is present is no isolation.
 
-use crate::evidence::{EnforcementAudit, Origin, Remedy};
-use crate::site::{IsolationProperty, MpsMode, NeighbourPriority, SharingMode};
+use crate::evidence::{EnforcementAudit, Origin, Remedy, Run};
+use crate::site::{IsolationProperty, MpsMode, NeighbourPriority, SharingMode, Workload};
 
 use super::findings::{Case, gate, open};
 use super::{Finding, Gate, GateKind, Ruling, Strategy};
@@ -43,6 +43,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         ));
         findings.push(finding);
     }
+    let mut looked_at: Vec<&str> = Vec::new();
     for need in needs {
         if need.properties.is_empty() {
             let mut finding = open(format!("{}: required isolation", need.workload), strategy);
@@ -52,13 +53,45 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
             findings.push(finding);
         }
         for property in &need.properties {
+            looked_at.push(mechanism(case, *property, strategy));
             findings.push(required(case, strategy, &need.workload, *property));
         }
     }
     if let Strategy::With(remedy) = strategy {
+        looked_at.push(remedy.name());
         findings.push(enforcement(case, strategy, remedy.name()));
     }
+    findings.extend(knobs(case, strategy, &looked_at));
     gate(GateKind::Isolation, findings)
+}
+
+/// Audits of whatever else is configured: a knob that does not bind fails, whether or not a
+/// workload requires what it was to give.
+fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[&str]) -> Vec<Finding> {
+    let is_remedy = |mechanism: &str| {
+        mechanism == Remedy::IdlePriority.name() && !is_idle(&case.site.sharing.mode, strategy)
+    };
+    let mut mechanisms: Vec<&str> = case
+        .pool
+        .map(|pool| pool.audits())
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, audit)| audit.mechanism.as_str())
+        .filter(|mechanism| !is_remedy(mechanism))
+        .collect();
+    mechanisms.sort_unstable();
+    mechanisms.dedup();
+    let is_new = |mechanism: &&str| !looked_at.contains(mechanism);
+    mechanisms.into_iter().filter(is_new).map(|m| enforcement(case, strategy, m)).collect()
+}
+
+/// Whether the neighbour runs at idle priority under a strategy.
+fn is_idle(mode: &SharingMode, strategy: Strategy) -> bool {
+    let declared = matches!(
+        mode,
+        SharingMode::HostCpu(host) if host.neighbour_priority == NeighbourPriority::Idle
+    );
+    declared || strategy == Strategy::With(Remedy::IdlePriority)
 }
 
 fn required(
@@ -69,7 +102,7 @@ fn required(
 ) -> Finding {
     let mode = &case.site.sharing.mode;
     let mut finding = open(format!("{workload}: {}", property.name()), strategy);
-    match rule(mode, property, strategy) {
+    match rule(case, workload, property, strategy) {
         Rule::Unknown => {
             finding.explanation = "no sharing mode is chosen, so no rule applies".into();
             finding.missing.push(case.declare("a sharing mode", "sharing: { mode: … }"));
@@ -80,12 +113,7 @@ fn required(
             finding.explanation = format!("{} does not give it: {why}", mode.name());
         }
         Rule::Gives(why) => {
-            let mechanism = match property {
-                IsolationProperty::Faults => AUDIT_FAULTS,
-                IsolationProperty::Cpu => Remedy::IdlePriority.name(),
-                _ => property.name(),
-            };
-            finding = enforcement(case, strategy, mechanism);
+            finding = enforcement(case, strategy, mechanism(case, property, strategy));
             finding.subject = format!("{workload}: {}", property.name());
             finding.explanation = format!("{why}; {}", finding.explanation);
         }
@@ -93,15 +121,29 @@ fn required(
     finding
 }
 
+/// The audit that shows whether a property is really given.
+fn mechanism(case: &Case<'_>, property: IsolationProperty, strategy: Strategy) -> &'static str {
+    match property {
+        IsolationProperty::Faults => AUDIT_FAULTS,
+        IsolationProperty::Cpu if is_idle(&case.site.sharing.mode, strategy) => {
+            Remedy::IdlePriority.name()
+        }
+        _ => property.name(),
+    }
+}
+
 /// Whether an audit showed that a mechanism binds.
 fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding {
     let mut finding = open(format!("enforcement: {mechanism}"), strategy);
-    let audits: Vec<(&str, &EnforcementAudit, Origin)> = case
+    let audits: Vec<(&Run, &EnforcementAudit)> = case
         .pool
-        .map(|pool| pool.audits(mechanism))
-        .unwrap_or_default();
-    let Some((_, newest, origin)) = audits.last() else {
-        finding.explanation = "no audit has shown that it binds".into();
+        .map(|pool| pool.audits())
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(_, audit)| audit.mechanism == mechanism)
+        .collect();
+    let Some((newest_run, newest)) = audits.last() else {
+        finding.explanation = format!("no audit has shown that it binds ({mechanism})");
         finding.missing.push(case.measure(
             "c",
             format!("an audit that «{mechanism}» binds"),
@@ -109,18 +151,36 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
         ));
         return finding;
     };
-    finding.origin = Some(*origin);
-    finding.evidence = audits.iter().map(|(run, _, _)| (*run).to_owned()).collect();
+    finding.origin = Some(newest_run.origin);
+    finding.evidence = audits.iter().map(|(run, _)| run.id.clone()).collect();
+    finding.evidence.dedup();
+    finding.sample.count = audits.len() as u64;
     // One audit in which it did not bind is enough: what binds only sometimes protects nobody.
-    let broken = audits.iter().find(|(_, audit, _)| !audit.binds);
+    let broken = audits.iter().find(|(_, audit)| !binds(audit));
     finding.ruling = if broken.is_some() { Ruling::Fail } else { Ruling::Pass };
-    let (_, shown, _) = broken.unwrap_or(&audits[audits.len() - 1]);
-    let word = if shown.binds { "binds" } else { "enforcement not effective" };
+    let shown = broken.map_or(*newest, |(_, audit)| audit);
+    let word = if binds(shown) { "binds" } else { "enforcement not effective" };
+    finding.observed = Some(shown.ratio_measured);
     finding.explanation = format!(
-        "{word}: neighbour to inference {:.3} measured, {:.3} expected ({})",
-        shown.ratio_measured, shown.ratio_expected, newest.method
+        "{word}: the neighbour got {} times what inference got, {} times were expected ({})",
+        ratio(shown.ratio_measured),
+        ratio(shown.ratio_expected),
+        shown.method
     );
     finding
+}
+
+/// Whether a mechanism binds: the audit says so, and the neighbour's share of what both got lies
+/// nearer to the expected one than to the half that it gets where nothing binds.
+fn binds(audit: &EnforcementAudit) -> bool {
+    let share = |ratio: f64| ratio / (1.0 + ratio);
+    let (expected, measured) = (share(audit.ratio_expected), share(audit.ratio_measured));
+    let limit = if expected < 0.5 { f64::midpoint(expected, 0.5) } else { expected * 1.1 };
+    audit.binds && audit.ratio_measured >= 0.0 && measured < limit
+}
+
+fn ratio(value: f64) -> String {
+    if value < 0.1 { format!("{value:.3}") } else { format!("{value:.2}") }
 }
 
 /// What each mode isolates. Sources: NVIDIA, *Multi-Instance GPU User Guide* (memory, cache and
@@ -128,25 +188,31 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
 /// and «Error Containment» (a fatal fault is reported to all clients of the GPU; a percentage limits
 /// and does not reserve); README of the Kubernetes device plugin, «With CUDA Time-Slicing» (no
 /// memory or fault isolation).
-fn rule(mode: &SharingMode, property: IsolationProperty, strategy: Strategy) -> Rule {
+fn rule(case: &Case<'_>, workload: &str, property: IsolationProperty, strategy: Strategy) -> Rule {
     use IsolationProperty as Property;
     use Rule::{Gives, Not};
+    let mode = &case.site.sharing.mode;
+    if !has_own_part(case, mode) {
+        return Not("the site file does not give each workload a part of its own");
+    }
     match (mode, property) {
         (SharingMode::CandidatesAll, _) => Rule::Unknown,
-        (SharingMode::HostCpu(host), Property::Cpu) => {
-            let idle = host.neighbour_priority == NeighbourPriority::Idle
-                || strategy == Strategy::With(Remedy::IdlePriority);
-            if idle {
-                Gives("an idle neighbour gets CPU only where inference leaves some")
+        (SharingMode::HostCpu(_), Property::Cpu) => {
+            if own_cores(case, mode) {
+                Gives("each workload has cores of its own")
+            } else if !is_idle(mode, strategy) {
+                Not("without cores of its own or an idle neighbour, each gets a share of the CPU")
+            } else if case.neighbour.is_some_and(|neighbour| neighbour.name == workload) {
+                Not("an idle neighbour gets only what inference leaves")
             } else {
-                Not("neighbours of one priority get equal shares of the CPU")
+                Gives("an idle neighbour gets CPU only where inference leaves some")
             }
         }
         (SharingMode::HostCpu(_), Property::Faults) => {
             Gives("processes have address spaces of their own")
         }
         (SharingMode::HostCpu(_), Property::MemoryCapacity) => {
-            Not("nothing bounds the neighbour's memory")
+            Not("nothing bounds the other workload's memory")
         }
         (SharingMode::HostCpu(_), Property::MemoryBandwidth) => {
             Not("cores share the memory controllers and the last-level cache")
@@ -180,14 +246,61 @@ fn rule(mode: &SharingMode, property: IsolationProperty, strategy: Strategy) -> 
             ),
             Property::MemoryCapacity,
         ) => {
-            if memory_limits.is_empty() {
-                Not("no memory limit is set, so a client may take all of it")
+            // It is the other one's limit that protects.
+            if others(case, workload).all(|other| memory_limits.contains_key(&other.name)) {
+                Gives("the device memory of the other workload is limited")
             } else {
-                Gives("device memory limits are set")
+                Not("no memory limit is set for the other workload, so it may take all of it")
             }
         }
         (SharingMode::TimeSlicing(_), _) => {
             Not("time-slicing isolates neither memory nor faults, and a replica is no share")
         }
+    }
+}
+
+/// The two workloads of the question.
+fn pair<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a Workload> {
+    case.inference.map(|(workload, _)| workload).into_iter().chain(case.neighbour)
+}
+
+/// The other workload.
+fn others<'a>(case: &Case<'a>, workload: &str) -> impl Iterator<Item = &'a Workload> {
+    pair(case).filter(move |other| other.name != workload)
+}
+
+/// Where a mode divides by name, whether each workload has a part. A file that assigns nothing
+/// divides nothing.
+fn has_own_part(case: &Case<'_>, mode: &SharingMode) -> bool {
+    match mode {
+        SharingMode::WholeGpu(whole) => {
+            pair(case).all(|w| whole.gpus.get(&w.name).is_some_and(|gpus| !gpus.is_empty()))
+        }
+        SharingMode::Mig(layout) => pair(case).all(|workload| {
+            let mut instances = layout.iter().flat_map(|gpu| &gpu.instances);
+            instances.any(|instance| instance.workload.as_deref() == Some(&workload.name))
+        }),
+        SharingMode::Mps(MpsMode::Static { partitions, .. }) => {
+            pair(case).all(|workload| partitions.contains_key(&workload.name))
+        }
+        SharingMode::Mps(MpsMode::Default { .. })
+        | SharingMode::TimeSlicing(_)
+        | SharingMode::Temporal(_)
+        | SharingMode::HostCpu(_)
+        | SharingMode::CandidatesAll => true,
+    }
+}
+
+/// Whether both workloads are bound to cores, and to none in common.
+fn own_cores(case: &Case<'_>, mode: &SharingMode) -> bool {
+    let SharingMode::HostCpu(host) = mode else { return false };
+    let cores: Vec<&[u32]> = pair(case)
+        .map(|workload| host.affinity.get(&workload.name).map_or(&[][..], Vec::as_slice))
+        .collect();
+    match cores.as_slice() {
+        [one, other] => {
+            !one.is_empty() && !other.is_empty() && one.iter().all(|core| !other.contains(core))
+        }
+        _ => false,
     }
 }

@@ -1,14 +1,15 @@
 //! From a site and its runs to the whole answer.
 
 use crate::evidence::{Condition, Origin, PointEstimate, Run};
-use crate::site::{Site, SharingMode, WorkloadKind};
+use crate::site::{Inference, SharingMode, Site, Workload, WorkloadKind};
 
 use super::decide::{Evaluation, decide, missing};
+use super::expected::Expected;
 use super::findings::Case;
 use super::pool::Pool;
 use super::{
-    Gate, Rejected, Ruling, Strategy, Validity, Verdict, compare, completion, inference, isolation,
-    operations, preemption,
+    Gate, GateKind, Rejected, Ruling, Strategy, Validity, Verdict, compare, completion, findings,
+    inference, isolation, operations, preemption, series,
 };
 
 /// What is judged.
@@ -31,41 +32,49 @@ pub struct Question<'a> {
 
 /// Judges. Same input, same answer.
 pub fn judge(question: &Question<'_>) -> Verdict {
-    let Question { site, site_file, runs, excluded, as_of, points: _ } = *question;
-    let inference = site.inference().next();
-    // The neighbour is the one that was tested last, else the first one declared.
-    let tested = runs
-        .iter()
-        .filter(|run| !run.neighbour.is_empty())
-        .max_by_key(|run| (run.started, &run.id))
-        .and_then(|run| site.workload(&run.neighbour));
-    let is_neighbour = |kind: &WorkloadKind| !matches!(kind, WorkloadKind::Inference(_));
-    let neighbour =
-        tested.or_else(|| site.workloads.iter().find(|workload| is_neighbour(&workload.kind)));
+    let Question { site, site_file, runs, excluded, as_of: asked, points } = *question;
+    let inference = tested_inference(site, runs);
+    let neighbour = tested_neighbour(site, runs);
     let training = neighbour.and_then(|workload| match &workload.kind {
         WorkloadKind::Training(training) => Some(&**training),
         _ => None,
     });
-    let pool = Pool::new(runs);
-    let as_of = as_of.or(site.as_of).or_else(|| newest_instant(runs));
-    let case =
-        Case { site, site_file, inference, neighbour, training, pool: pool.as_ref(), as_of };
+    let pool = Pool::new(runs, Expected::new(site, inference, neighbour, training));
+    let newest = newest_instant(runs);
+    let as_of = asked.or(site.as_of).or(newest);
+    let case = Case {
+        site,
+        site_file,
+        inference,
+        neighbour,
+        training,
+        pool: pool.as_ref(),
+        as_of,
+        points,
+    };
+    let rejected = pool.as_ref().map(|pool| pool.rejected.clone()).unwrap_or_default();
+    let validity = validity(pool.as_ref(), &rejected, runs);
 
-    let declared = evaluate(&case, Strategy::AsDeclared);
+    let declared = evaluate(&case, Strategy::AsDeclared, &validity);
     let remedies: Vec<Evaluation> = pool
         .as_ref()
         .map(Pool::remedies)
         .unwrap_or_default()
         .into_iter()
-        .map(|remedy| evaluate(&case, Strategy::With(remedy)))
+        .map(|remedy| evaluate(&case, Strategy::With(remedy), &validity))
         .collect();
     let decision = decide(&declared, &remedies);
     let mut comparisons = compare::compare(&case, Strategy::AsDeclared);
     for remedy in &remedies {
         comparisons.extend(compare::compare(&case, remedy.strategy));
     }
-    let rejected = pool.as_ref().map(|pool| pool.rejected.clone()).unwrap_or_default();
-    let open = if decision.ruling == Ruling::Fail { Vec::new() } else { missing(&decision.gates) };
+    let open = if decision.ruling == Ruling::NotProven {
+        missing(&decision.gates, decision.strategy)
+    } else {
+        Vec::new()
+    };
+    let mut excluded = excluded.to_vec();
+    excluded.extend(left_out(pool.as_ref()));
     Verdict {
         ruling: decision.ruling,
         reason: decision.reason,
@@ -73,16 +82,53 @@ pub fn judge(question: &Question<'_>) -> Verdict {
         missing: open,
         gates: decision.gates,
         comparisons,
-        validity: validity(pool.as_ref(), &rejected),
+        validity,
         rejected,
-        excluded: excluded.to_vec(),
+        excluded,
         as_of,
-        remarks: remarks(&case, runs),
+        remarks: remarks(&case, runs, newest),
     }
 }
 
-fn evaluate(case: &Case<'_>, strategy: Strategy) -> Evaluation {
-    let gates: Vec<Gate> = vec![
+/// The inference workload that was tested last, else the first one declared.
+pub(super) fn tested_inference<'a>(
+    site: &'a Site,
+    runs: &[Run],
+) -> Option<(&'a Workload, &'a Inference)> {
+    let declared =
+        |run: &Run| site.inference().find(|(workload, _)| workload.name == run.inference);
+    let tested = runs.iter().filter(|run| declared(run).is_some());
+    tested
+        .max_by_key(|run| (run.started, &run.id))
+        .and_then(declared)
+        .or_else(|| site.inference().next())
+}
+
+/// The neighbour that was tested last, else the first one declared.
+pub(super) fn tested_neighbour<'a>(site: &'a Site, runs: &[Run]) -> Option<&'a Workload> {
+    let is_neighbour = |workload: &&Workload| !matches!(workload.kind, WorkloadKind::Inference(_));
+    let declared = |run: &Run| site.workload(&run.neighbour).filter(is_neighbour);
+    let tested = runs.iter().filter(|run| declared(run).is_some());
+    tested
+        .max_by_key(|run| (run.started, &run.id))
+        .and_then(declared)
+        .or_else(|| site.workloads.iter().find(is_neighbour))
+}
+
+/// The tests of runs that do not count, with the reason: they are never passed over in silence.
+fn left_out(pool: Option<&Pool<'_>>) -> Vec<(String, String)> {
+    let Some(pool) = pool else { return Vec::new() };
+    pool.differences
+        .iter()
+        .map(|one| {
+            let letter = one.condition.letter();
+            (one.run.clone(), format!("test {letter} does not count: {}", one.what))
+        })
+        .collect()
+}
+
+fn evaluate(case: &Case<'_>, strategy: Strategy, validity: &Validity) -> Evaluation {
+    let mut gates: Vec<Gate> = vec![
         inference::judge(case, strategy),
         completion::judge(case, strategy),
         isolation::judge(case, strategy),
@@ -90,8 +136,35 @@ fn evaluate(case: &Case<'_>, strategy: Strategy) -> Evaluation {
         operations::maintenance(case),
         operations::failure_domain(case),
     ];
+    if let Validity::Invalid(reasons) = validity {
+        gates = gates.into_iter().map(|gate| void(case, gate, &reasons.join("; "))).collect();
+    }
     let tested_by = Pool::run_ids(&case.blocks(Condition::C, strategy));
     Evaluation { strategy, gates, tested_by }
+}
+
+/// An invalid test proves nothing, in either direction: what was measured in it is open.
+fn void(case: &Case<'_>, gate: Gate, reasons: &str) -> Gate {
+    if !matches!(gate.kind, GateKind::Inference | GateKind::Completion | GateKind::Preemption) {
+        return gate;
+    }
+    let findings = gate.findings.into_iter().map(|mut finding| {
+        if finding.ruling != Ruling::NotProven && finding.origin != Some(Origin::Declared) {
+            finding.ruling = Ruling::NotProven;
+            finding.blind_spot = None;
+            finding.explanation = format!(
+                "the test is invalid and proves nothing ({reasons}); {}",
+                finding.explanation
+            );
+            finding.missing.push(case.measure(
+                "a,b,c",
+                "a test that is valid".into(),
+                Some(6.0 * case.pair_minutes()),
+            ));
+        }
+        finding
+    });
+    findings::gate(gate.kind, findings.collect())
 }
 
 /// The last instant that evidence speaks of: the end of its last block.
@@ -104,7 +177,7 @@ fn newest_instant(runs: &[Run]) -> Option<jiff::Timestamp> {
 }
 
 /// A test in which every block of a condition was rejected proves nothing.
-fn validity(pool: Option<&Pool<'_>>, rejected: &[Rejected]) -> Validity {
+fn validity(pool: Option<&Pool<'_>>, rejected: &[Rejected], runs: &[Run]) -> Validity {
     let Some(pool) = pool else { return Validity::Valid };
     let mut invalid = Vec::new();
     let mut degraded = Vec::new();
@@ -127,6 +200,27 @@ fn validity(pool: Option<&Pool<'_>>, rejected: &[Rejected]) -> Validity {
             ));
         }
     }
+    for run in runs.iter().filter(|run| run.blocks.len() < run.schedule.len()) {
+        degraded.push(format!(
+            "run {} ended after {} of {} planned blocks",
+            run.id,
+            run.blocks.len(),
+            run.schedule.len()
+        ));
+    }
+    let lost: usize = pool.members.iter().map(|member| series::lost(member.block)).sum();
+    if lost > 0 {
+        degraded
+            .push(format!("{lost} requests that were planned have no record and count as failed"));
+    }
+    let unknown = pool
+        .members
+        .iter()
+        .filter(|m| m.block.client.is_none() && m.block.plan.condition != Condition::B)
+        .count();
+    if unknown > 0 {
+        degraded.push(format!("nothing tells how late the load client was in {unknown} blocks"));
+    }
     let mut remarks: Vec<String> =
         pool.members.iter().flat_map(|member| member.block.remarks.iter().cloned()).collect();
     remarks.sort();
@@ -141,8 +235,22 @@ fn validity(pool: Option<&Pool<'_>>, rejected: &[Rejected]) -> Validity {
     }
 }
 
-fn remarks(case: &Case<'_>, runs: &[Run]) -> Vec<String> {
+fn remarks(case: &Case<'_>, runs: &[Run], newest: Option<jiff::Timestamp>) -> Vec<String> {
     let mut remarks = Vec::new();
+    if let (Some(as_of), Some(newest)) = (case.as_of, newest) {
+        if as_of < newest {
+            remarks.push(format!(
+                "The answer speaks of {}, before the newest evidence ({}).",
+                as_of.strftime("%F %R UTC"),
+                newest.strftime("%F %R UTC")
+            ));
+        }
+    }
+    if !case.points.is_empty() {
+        remarks.push(
+            "Single numbers without a sample were told: they can neither fail nor pass.".to_owned(),
+        );
+    }
     if case.site.gpu_count() == 0 || matches!(case.site.sharing.mode, SharingMode::HostCpu(_)) {
         remarks.push(
             "The workloads share CPU cores: this demonstrates the method, and no GPU claim comes of \

@@ -1,16 +1,22 @@
 //! From a site and its evidence to gates, and from gates to one verdict.
 
+mod claims;
 mod compare;
 mod completion;
 mod decide;
+mod expected;
 mod findings;
 mod gate;
 mod inference;
 mod isolation;
 mod judge;
+mod load;
 mod means;
+mod objectives;
 mod operations;
 mod overload;
+mod phases;
+mod points;
 mod pool;
 mod preemption;
 mod series;

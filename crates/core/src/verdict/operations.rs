@@ -24,11 +24,8 @@ fn lifecycle(case: &Case<'_>) -> Finding {
     finding.origin = Some(Origin::Declared);
     let names = [case.inference.map(|(workload, _)| workload), case.neighbour];
     let names: Vec<&str> = names.into_iter().flatten().map(|w| w.name.as_str()).collect();
-    let undeclared: Vec<&str> = names
-        .iter()
-        .copied()
-        .filter(|name| operations.change_cycle_of(name).is_none())
-        .collect();
+    let undeclared: Vec<&str> =
+        names.iter().copied().filter(|name| operations.change_cycle_of(name).is_none()).collect();
     if let Some(conflict) = window_conflict(case, &names) {
         finding.ruling = Ruling::Fail;
         finding.explanation = conflict;
@@ -40,7 +37,8 @@ fn lifecycle(case: &Case<'_>) -> Finding {
             &format!("operations.change_cycle.{name}: {{ driver: 90 d, reboot: 30 d }}"),
         ));
     }
-    let accepted_by = operations.maintenance.as_ref().and_then(|m| m.accepted_by.as_deref());
+    let accepted_by =
+        operations.maintenance.as_ref().and_then(|m| m.accepted_by.as_deref()).filter(is_somebody);
     if accepted_by.is_none() {
         finding.missing.push(case.declare(
             "who accepted that both live with one driver, kernel and reboot cycle",
@@ -50,12 +48,16 @@ fn lifecycle(case: &Case<'_>) -> Finding {
     match accepted_by {
         Some(who) if undeclared.is_empty() => {
             finding.ruling = Ruling::Pass;
-            finding.explanation =
-                format!("declared: accepted by {who}; {}", cycles(case, &names));
+            finding.explanation = format!("declared: accepted by {who}; {}", cycles(case, &names));
         }
         _ => finding.explanation = "the site file does not declare it in full".into(),
     }
     finding
+}
+
+/// Whether a name is one: nobody stands for an empty one.
+fn is_somebody(name: &&str) -> bool {
+    !name.trim().is_empty()
 }
 
 fn cycles(case: &Case<'_>, names: &[&str]) -> String {
@@ -83,43 +85,52 @@ fn cycles(case: &Case<'_>, names: &[&str]) -> String {
         .join("; ")
 }
 
-/// A workload that accepts changes only in windows which the place does not maintain in can never
-/// be changed.
+/// Windows that have no minute in common: a change of driver, kernel or a reboot meets both
+/// workloads and the place at once, so it can then never be made.
 fn window_conflict(case: &Case<'_>, names: &[&str]) -> Option<String> {
-    let place: &[WeeklyWindow] =
-        case.site.operations.maintenance.as_ref().map(|m| m.windows.as_slice())?;
-    if place.is_empty() {
+    let operations = &case.site.operations;
+    let of_place = operations.maintenance.as_ref().map(|m| m.windows.as_slice());
+    let of_workload = |name: &&str| {
+        let windows = operations.change_cycle_of(name).map(|cycle| cycle.windows.as_slice());
+        windows.map(|windows| (format!("`{name}`"), windows))
+    };
+    let sides: Vec<(String, &[WeeklyWindow])> = of_place
+        .map(|windows| ("the place".to_owned(), windows))
+        .into_iter()
+        .chain(names.iter().filter_map(of_workload))
+        .filter(|(_, windows)| !windows.is_empty())
+        .collect();
+    let (first, rest) = sides.split_first()?;
+    let mut common = minutes(first.1);
+    for (_, windows) in rest {
+        let other = minutes(windows);
+        common.iter_mut().zip(other).for_each(|(one, other)| *one &= other);
+    }
+    if common.contains(&true) {
         return None;
     }
-    names.iter().find_map(|name| {
-        let cycle = case.site.operations.change_cycle_of(name)?;
-        let never = !cycle.windows.is_empty()
-            && !cycle.windows.iter().any(|own| place.iter().any(|window| overlap(*own, *window)));
-        never.then(|| {
-            format!(
-                "`{name}` accepts changes only in windows in which the place is not maintained, so \
-                 one of the two can never be changed"
-            )
-        })
-    })
+    let who: Vec<&str> = sides.iter().map(|(who, _)| who.as_str()).collect();
+    Some(format!(
+        "{} accept changes in windows that have no minute in common, so none can ever be made",
+        who.join(" and ")
+    ))
 }
 
-/// Whether two weekly windows share a minute.
-fn overlap(one: WeeklyWindow, other: WeeklyWindow) -> bool {
-    const WEEK: i64 = 7 * 24 * 60;
-    let spans = |window: WeeklyWindow| {
-        window.days.days().map(move |day| {
-            let start = i64::from(day.to_monday_zero_offset()) * 24 * 60
-                + i64::from(window.start_minute);
-            (start, start + i64::from(window.wall_minutes()))
-        })
-    };
-    spans(one).any(|(start, end)| {
-        // A window of Sunday night reaches into Monday: it is compared in three weeks.
-        spans(other).any(|(from, to)| {
-            [-WEEK, 0, WEEK].into_iter().any(|shift| start < to + shift && from + shift < end)
-        })
-    })
+const WEEK_MINUTES: usize = 7 * 24 * 60;
+
+/// The minutes of a week that some windows hold. A window of Sunday night reaches into Monday.
+fn minutes(windows: &[WeeklyWindow]) -> Vec<bool> {
+    let mut held = vec![false; WEEK_MINUTES];
+    for window in windows {
+        for day in window.days.days() {
+            let start =
+                day.to_monday_zero_offset() as usize * 24 * 60 + usize::from(window.start_minute);
+            for minute in start..start + usize::from(window.wall_minutes()) {
+                held[minute % WEEK_MINUTES] = true;
+            }
+        }
+    }
+    held
 }
 
 fn accepted(case: &Case<'_>) -> Finding {
@@ -130,20 +141,19 @@ fn accepted(case: &Case<'_>) -> Finding {
             finding.ruling = Ruling::Fail;
             finding.explanation = "declared: the common failure domain is not accepted".into();
         }
-        Some(domain) => match &domain.accepted_by {
-            Some(who) => {
+        Some(domain) => {
+            if let Some(who) = domain.accepted_by.as_deref().filter(is_somebody) {
                 finding.ruling = Ruling::Pass;
                 finding.explanation =
                     format!("declared: accepted by {who} that one fault stops both");
-            }
-            None => {
+            } else {
                 finding.explanation = "accepted, but nobody stands for it".into();
                 finding.missing.push(case.declare(
                     "who accepted the common failure domain",
                     "operations.failure_domain: { accepted: true, accepted_by: … }",
                 ));
             }
-        },
+        }
         None => {
             finding.explanation = "the site does not say whether one fault may stop both".into();
             finding.missing.push(case.declare(
@@ -159,7 +169,13 @@ fn accepted(case: &Case<'_>) -> Finding {
 /// node has.
 fn availability(case: &Case<'_>) -> Option<Finding> {
     let (workload, inference) = case.inference?;
-    let target = inference.objectives.availability?.value();
+    // The strictest of the workload's own and those of its classes.
+    let of_classes = workload.classes.iter().filter_map(|class| class.objectives.as_ref());
+    let target = of_classes
+        .chain([&inference.objectives])
+        .filter_map(|objectives| objectives.availability)
+        .map(crate::units::Share::value)
+        .reduce(f64::max)?;
     let mut finding = open(format!("{}: availability", workload.name), Strategy::AsDeclared);
     finding.origin = Some(Origin::Declared);
     finding.target = Some(Target {
@@ -172,9 +188,9 @@ fn availability(case: &Case<'_>) -> Option<Finding> {
         None => {
             finding.explanation =
                 "a target is declared, but not the share of time in which the node is up".into();
-            finding
-                .missing
-                .push(case.declare("the node's availability", "operations.node_availability: 99.9 %"));
+            finding.missing.push(
+                case.declare("the node's availability", "operations.node_availability: 99.9 %"),
+            );
         }
         Some(node) => {
             finding.observed = Some(node);
@@ -203,7 +219,7 @@ mod tests {
 
     #[test]
     fn windows_overlap_across_midnight_and_the_end_of_the_week() {
-        let window = |text| WeeklyWindow::parse(text).unwrap();
+        let held = |text| minutes(&[WeeklyWindow::parse(text).unwrap()]);
         for (one, other, expected) in [
             ("Mon 08:00-10:00", "Mon 09:00-11:00", true),
             ("Mon 08:00-10:00", "Mon 10:00-11:00", false),
@@ -211,8 +227,8 @@ mod tests {
             ("Sun 23:00-02:00", "Mon 02:00-03:00", false),
             ("daily 00:00-24:00", "Wed 12:00-13:00", true),
         ] {
-            assert_eq!(overlap(window(one), window(other)), expected, "{one} {other}");
-            assert_eq!(overlap(window(other), window(one)), expected, "{other} {one}");
+            let common = held(one).into_iter().zip(held(other)).any(|(one, other)| one && other);
+            assert_eq!(common, expected, "{one} {other}");
         }
     }
 }

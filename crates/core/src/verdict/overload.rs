@@ -1,14 +1,23 @@
-//! A waiting queue that grows through a block is overload: latencies then grow with the length of
-//! the test, and a percentile of them means nothing.
+//! A queue that grows through a block is overload: latencies then grow with the length of the test,
+//! and a percentile of them means nothing.
 
+use crate::site::Demand;
 use crate::stats;
 
 use super::findings::{Case, open};
 use super::pool::{Member, Pool};
-use super::{Finding, Ruling, Sample, Strategy};
+use super::{Finding, Ruling, Sample, Strategy, series};
 
 /// A p-value below which a block's queue is taken to grow.
 const GROWTH_P: f64 = 0.01;
+
+/// How a block's queue grows.
+struct Growth {
+    /// Requests per second.
+    per_s: f64,
+    /// Requests that wait (or are open) at the end of the judged interval.
+    backlog: f64,
+}
 
 /// Whether inference was overloaded in most of these blocks.
 pub(super) fn overload(
@@ -16,7 +25,11 @@ pub(super) fn overload(
     members: &[Member<'_>],
     strategy: Strategy,
 ) -> Option<Finding> {
-    let growing: Vec<f64> = members.iter().filter_map(growth_per_s).collect();
+    // Under a ramp a queue may grow because the rate does.
+    if case.inference.is_some_and(|(_, inf)| matches!(inf.demand, Demand::Ramp { .. })) {
+        return None;
+    }
+    let growing: Vec<Growth> = members.iter().filter_map(growth).collect();
     if growing.len() * 2 <= members.len() {
         return None;
     }
@@ -25,43 +38,49 @@ pub(super) fn overload(
     finding.ruling = Ruling::Fail;
     finding.evidence = Pool::run_ids(members);
     finding.origin = Pool::origin(members);
+    let requests: usize = members.iter().map(|m| m.block.judged_requests().count()).sum();
     finding.sample = Sample {
-        count: members.len() as u64,
+        count: requests as u64,
         effective: members.len() as f64,
         blocks: members.len() as u32,
     };
-    let growth = growing.iter().sum::<f64>() / growing.len() as f64;
-    let backlog = members
-        .iter()
-        .filter_map(|member| member.block.engine_waiting.last())
-        .map(|(_, waiting)| *waiting)
-        .fold(0.0, f64::max);
-    let asked = members.last().map_or(0.0, |member| member.run.load.rate_per_s);
-    let served = (asked - growth).max(0.0);
+    let per_s = growing.iter().map(|growth| growth.per_s).sum::<f64>() / growing.len() as f64;
+    let backlog = growing.iter().map(|growth| growth.backlog).fold(0.0, f64::max);
+    let asked: Vec<f64> =
+        members.iter().filter_map(|member| series::asked_per_s(member.block, None)).collect();
+    let asked = series::mean(&asked).unwrap_or(0.0);
     finding.explanation = format!(
-        "the waiting queue grows through {} of {} blocks, by {growth:.2} requests a second, to \
-         {backlog:.0}: {asked:.2} req/s are asked and about {served:.2} served, so no percentile \
-         has a meaning",
+        "the queue grows through {} of {} blocks, by {per_s:.2} requests a second, to a backlog of \
+         {backlog:.0}: {asked:.2} req/s are asked for and about {:.2} served, so no percentile has \
+         a meaning",
         growing.len(),
-        members.len()
+        members.len(),
+        (asked - per_s).max(0.0)
     );
     Some(finding)
 }
 
-/// Growth of the waiting queue in a block, requests per second; `None` where it does not grow.
+/// Growth of the queue in a block, by the engine's own count of waiting requests, else by the
+/// requests that are open; `None` where it does not grow.
 ///
-/// Beside the test (with the correction for autocorrelation), the growth must be a request or more
-/// over the judged interval: an overload that adds less is none that a test of this length can tell.
-fn growth_per_s(member: &Member<'_>) -> Option<f64> {
+/// Beside the test (with the correction for autocorrelation), the growth must be more than chance
+/// can tell over the judged interval: a request that waits, or several that are open and a quarter of
+/// those that are open at the end.
+fn growth(member: &Member<'_>) -> Option<Growth> {
     let block = member.block;
-    let (times_s, counts): (Vec<f64>, Vec<f64>) = block
+    let waiting: Vec<(f64, f64)> = block
         .engine_waiting
         .iter()
         .filter(|(at_ns, _)| (block.judged_from_ns..block.judged_until_ns).contains(at_ns))
         .map(|(at_ns, count)| (*at_ns as f64 / 1e9, *count))
-        .unzip();
+        .collect();
+    let known = !block.engine_waiting.is_empty();
+    let series = if known { waiting } else { series::in_flight(block) };
+    let (times_s, counts): (Vec<f64>, Vec<f64>) = series.into_iter().unzip();
     let trend = stats::mann_kendall_at(&times_s, &counts).ok()?;
-    let span_s = times_s.last()? - times_s.first()?;
-    let grows = trend.p_increasing_corrected < GROWTH_P && trend.slope * span_s >= 1.0;
-    grows.then_some(trend.slope)
+    let grown = trend.slope * (times_s.last()? - times_s.first()?);
+    let backlog = *counts.last()?;
+    let least = if known { 1.0 } else { (0.25 * backlog).max(4.0) };
+    let grows = trend.p_increasing_corrected < GROWTH_P && grown >= least;
+    grows.then_some(Growth { per_s: trend.slope, backlog })
 }

@@ -4,11 +4,15 @@
 //! passes. The newest observations say which stack and load the question is about; blocks of another
 //! stack are left out by the name of what differs, and never compared.
 
+use std::collections::BTreeSet;
+
 use crate::evidence::{
     Aspect, Block, BlockFault, Condition, EnforcementAudit, Fingerprint, Origin, Remedy, Run,
+    TestedLoad,
 };
 
 use super::Rejected;
+use super::expected::Expected;
 
 /// A block with the run that it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -17,33 +21,54 @@ pub(super) struct Member<'a> {
     pub(super) block: &'a Block,
 }
 
+const CONDITIONS: [Condition; 3] = [Condition::A, Condition::B, Condition::C];
+
+/// Relative difference of two rates or lengths below which two loads of one description are taken
+/// to differ by chance alone.
+const LOAD_TOLERANCE: f64 = 0.25;
+
 /// The stack, load and workloads that the question is about: of each, what was seen last. A run of A
 /// alone says nothing of the trainer, so the trainer's aspects come from the last run that had one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reference {
     pub(super) fingerprint: Fingerprint,
-    pub(super) load: Option<String>,
-    pub(super) inference: Option<String>,
-    pub(super) neighbour: Option<String>,
+    pub(super) load: Option<TestedLoad>,
+    pub(super) expected: Expected,
 }
 
 impl Reference {
-    /// Reads it off the runs, oldest first.
-    pub(super) fn new(runs: &[&Run]) -> Self {
-        let mut reference = Self::default();
+    /// Reads it off the runs, oldest first. What a later run did not observe is forgotten: a result
+    /// whose driver is unknown must not be pooled with those of a known one.
+    fn new(runs: &[&Run], expected: Expected) -> Self {
+        let mut reference = Self { expected, ..Self::default() };
         for run in runs {
-            let values = run.fingerprint.0.iter().map(|(aspect, value)| (*aspect, value.clone()));
-            reference.fingerprint.0.extend(values);
-            let has = |condition| run.blocks.iter().any(|b| b.plan.condition == condition);
-            if has(Condition::A) || has(Condition::C) {
-                reference.load = Some(run.load.description.clone());
-                reference.inference = Some(run.inference.clone());
+            for aspect in Aspect::ALL {
+                if !CONDITIONS.into_iter().any(|c| has(run, c) && matters(aspect, c)) {
+                    continue;
+                }
+                match run.fingerprint.0.get(&aspect) {
+                    Some(value) => reference.fingerprint.0.insert(aspect, value.clone()),
+                    None => reference.fingerprint.0.remove(&aspect),
+                };
             }
-            if has(Condition::B) || has(Condition::C) {
-                reference.neighbour = Some(run.neighbour.clone());
+            if has(run, Condition::A) || has(run, Condition::C) {
+                reference.load = Some(run.load.clone());
             }
         }
         reference
+    }
+}
+
+fn has(run: &Run, condition: Condition) -> bool {
+    run.blocks.iter().any(|block| block.plan.condition == condition)
+}
+
+/// Whether a change of an aspect makes a test stale.
+fn matters(aspect: Aspect, condition: Condition) -> bool {
+    match condition {
+        Condition::A => aspect.stales_inference(),
+        Condition::B => aspect.stales_training(),
+        Condition::C => true,
     }
 }
 
@@ -59,38 +84,63 @@ pub(super) struct Difference {
 /// The evidence about one question.
 #[derive(Clone, Debug)]
 pub(super) struct Pool<'a> {
-    pub(super) reference: Reference,
     pub(super) members: Vec<Member<'a>>,
     pub(super) differences: Vec<Difference>,
     pub(super) rejected: Vec<Rejected>,
+    /// Blocks that were not completed: no outside cause, so they are told and decide against a pass.
+    pub(super) incomplete: Vec<Member<'a>>,
+    /// Runs whose stack is the one that the question is about, the neighbour's included.
+    same_stack: Vec<&'a Run>,
 }
 
 impl<'a> Pool<'a> {
     /// Pools the runs about one pair of workloads. `None` where there is no run.
-    pub(super) fn new(runs: &'a [Run]) -> Option<Self> {
-        let mut in_order: Vec<&Run> = runs.iter().collect();
-        in_order.sort_by_key(|run| (run.started, &run.id));
-        in_order.last()?;
+    pub(super) fn new(runs: &'a [Run], expected: Expected) -> Option<Self> {
         let mut pool = Self {
-            reference: Reference::new(&in_order),
             members: Vec::new(),
             differences: Vec::new(),
             rejected: Vec::new(),
+            incomplete: Vec::new(),
+            same_stack: Vec::new(),
         };
+        let mut in_order: Vec<&Run> = runs.iter().collect();
+        in_order.sort_by_key(|run| (run.started, &run.id));
+        in_order.last()?;
+        let mut ids = BTreeSet::new();
+        let mut contents = BTreeSet::new();
+        in_order.retain(|run| {
+            let refusal = if !run.origin.proves_performance() {
+                Some(format!("its numbers are {}, and only measurements count", run.origin.name()))
+            } else if !ids.insert(&run.id) || !contents.insert((run.started, run.seed)) {
+                // The same blocks twice would look like twice the evidence.
+                Some("it is a copy of another run".to_owned())
+            } else {
+                other_workloads(run, &expected)
+            };
+            let Some(what) = refusal else { return true };
+            for condition in CONDITIONS.into_iter().filter(|condition| has(run, *condition)) {
+                let run = run.id.clone();
+                pool.differences.push(Difference { run, condition, what: what.clone() });
+            }
+            false
+        });
+        let reference = Reference::new(&in_order, expected);
         for run in in_order {
-            for condition in [Condition::A, Condition::B, Condition::C] {
-                pool.add(run, condition);
+            for condition in CONDITIONS {
+                pool.add(run, condition, &reference);
+            }
+            if differences(run, &reference, Condition::C).is_empty() {
+                pool.same_stack.push(run);
             }
         }
         Some(pool)
     }
 
-    fn add(&mut self, run: &'a Run, condition: Condition) {
-        let mut blocks = run.blocks.iter().filter(|b| b.plan.condition == condition).peekable();
-        if blocks.peek().is_none() {
+    fn add(&mut self, run: &'a Run, condition: Condition, reference: &Reference) {
+        if !has(run, condition) {
             return;
         }
-        let different = differences(run, &self.reference, condition);
+        let different = differences(run, reference, condition);
         if !different.is_empty() {
             self.differences.extend(different.into_iter().map(|what| Difference {
                 run: run.id.clone(),
@@ -99,34 +149,42 @@ impl<'a> Pool<'a> {
             }));
             return;
         }
-        for block in blocks {
-            if block.is_valid() {
-                self.members.push(Member { run, block });
-            } else {
-                self.rejected.push(Rejected {
-                    run: run.id.clone(),
-                    index: block.plan.index,
-                    letter: condition.letter(),
-                    reason: block
-                        .faults
-                        .iter()
-                        .map(fault_sentence)
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                });
+        let mut places = BTreeSet::new();
+        for block in run.blocks.iter().filter(|block| block.plan.condition == condition) {
+            let member = Member { run, block };
+            let mut reasons: Vec<String> = block.faults.iter().map(BlockFault::sentence).collect();
+            if !places.insert(block.plan.index) {
+                reasons.push("its place in the schedule was filled before".to_owned());
             }
+            if reasons.is_empty() {
+                self.members.push(member);
+                continue;
+            }
+            if block.faults.iter().any(|fault| matches!(fault, BlockFault::Incomplete(_))) {
+                self.incomplete.push(member);
+            }
+            self.rejected.push(Rejected {
+                run: run.id.clone(),
+                index: block.plan.index,
+                letter: condition.letter(),
+                reason: reasons.join("; "),
+            });
         }
     }
 
     /// Valid blocks of a condition under a remedy (or none). Test A knows no remedy: without a
     /// neighbour there is nothing that a remedy could change.
     pub(super) fn blocks(&self, condition: Condition, remedy: Option<Remedy>) -> Vec<Member<'a>> {
-        self.members
-            .iter()
-            .filter(|member| member.block.plan.condition == condition)
-            .filter(|member| condition == Condition::A || member.block.plan.remedy == remedy)
-            .copied()
-            .collect()
+        of(&self.members, condition, remedy)
+    }
+
+    /// Blocks of a condition under a remedy that were not completed.
+    pub(super) fn incomplete(
+        &self,
+        condition: Condition,
+        remedy: Option<Remedy>,
+    ) -> Vec<Member<'a>> {
+        of(&self.incomplete, condition, remedy)
     }
 
     /// Remedies with at least one valid C block.
@@ -142,21 +200,17 @@ impl<'a> Pool<'a> {
         remedies
     }
 
-    /// Audits of a mechanism in runs of the same stack, oldest first, each with its run.
-    pub(super) fn audits(&self, mechanism: &str) -> Vec<(&'a str, &'a EnforcementAudit, Origin)> {
-        let mut runs: Vec<&Run> = self.members.iter().map(|member| member.run).collect();
-        runs.sort_by_key(|run| (run.started, &run.id));
-        runs.dedup_by_key(|run| &run.id);
-        runs.into_iter()
-            .flat_map(|run| run.audits.iter().map(|audit| (run.id.as_str(), audit, run.origin)))
-            .filter(|(_, audit, _)| audit.mechanism == mechanism)
+    /// Audits in runs of the same stack, oldest first, each with its run.
+    pub(super) fn audits(&self) -> Vec<(&'a Run, &'a EnforcementAudit)> {
+        self.same_stack
+            .iter()
+            .flat_map(|run| run.audits.iter().map(move |audit| (*run, audit)))
             .collect()
     }
 
     /// Runs that gave valid blocks of a condition.
     pub(super) fn run_ids(members: &[Member<'_>]) -> Vec<String> {
         let mut ids: Vec<String> = members.iter().map(|member| member.run.id.clone()).collect();
-        ids.dedup();
         ids.sort();
         ids.dedup();
         ids
@@ -168,51 +222,77 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// In what a run differs from what the question is about, as far as it matters for a test.
-pub(super) fn differences(run: &Run, reference: &Reference, condition: Condition) -> Vec<String> {
-    let matters = |aspect: Aspect| match condition {
-        Condition::A => aspect.stales_inference(),
-        Condition::B => aspect.stales_training(),
-        Condition::C => true,
+fn of<'a>(members: &[Member<'a>], condition: Condition, remedy: Option<Remedy>) -> Vec<Member<'a>> {
+    members
+        .iter()
+        .filter(|member| member.block.plan.condition == condition)
+        .filter(|member| condition == Condition::A || member.block.plan.remedy == remedy)
+        .copied()
+        .collect()
+}
+
+/// Whether a run is about other workloads than the question. Such a run must not shape the
+/// reference either.
+fn other_workloads(run: &Run, expected: &Expected) -> Option<String> {
+    let other = |name: &str, there: &str, here: &Option<String>| {
+        let here = here.as_deref().unwrap_or("none");
+        (there != here).then(|| format!("{name}: `{there}` there, `{here}` in the site file"))
     };
+    let with_inference = has(run, Condition::A) || has(run, Condition::C);
+    let with_neighbour = has(run, Condition::B) || has(run, Condition::C);
+    with_inference
+        .then(|| other("inference workload", &run.inference, &expected.inference))
+        .flatten()
+        .or_else(|| {
+            with_neighbour
+                .then(|| other("neighbour", &run.neighbour, &expected.neighbour))
+                .flatten()
+        })
+}
+
+/// In what a run differs from what the question is about, as far as it matters for a test.
+fn differences(run: &Run, reference: &Reference, condition: Condition) -> Vec<String> {
     let value = |value: Option<&str>| value.unwrap_or("not observed").to_owned();
     let mut differences: Vec<String> = run
         .fingerprint
         .differences(&reference.fingerprint)
         .into_iter()
-        .filter(|(aspect, _, _)| matters(*aspect))
-        .map(|(aspect, there, here)| format!("{aspect}: {} there, {} now", value(there), value(here)))
+        .filter(|(aspect, _, _)| matters(*aspect, condition))
+        .map(|(aspect, there, here)| {
+            format!("{aspect}: {} there, {} now", value(there), value(here))
+        })
         .collect();
-    let mut compare = |name: &str, there: &str, here: Option<&String>| {
-        if let Some(here) = here.filter(|here| *here != there) {
-            differences.push(format!("{name}: {there} there, {here} now"));
-        }
-    };
-    if condition != Condition::B {
-        compare("load", &run.load.description, reference.load.as_ref());
-        compare("inference workload", &run.inference, reference.inference.as_ref());
-    }
-    if condition != Condition::A {
-        compare("neighbour", &run.neighbour, reference.neighbour.as_ref());
+    let declared =
+        reference.expected.differences(&run.fingerprint, |aspect| matters(aspect, condition));
+    differences.extend(declared);
+    if let Some(load) = reference.load.as_ref().filter(|_| condition != Condition::B) {
+        differences.extend(load_differences(&run.load, load));
     }
     differences
 }
 
-fn fault_sentence(fault: &BlockFault) -> String {
-    match fault {
-        BlockFault::Steal { cores, cores_max } => format!(
-            "the hypervisor took {cores:.2} cores away (limit {cores_max:.2}), which is outside \
-             both tenants"
-        ),
-        BlockFault::ForeignCpu { cores, cores_max } => format!(
-            "processes of neither tenant used {cores:.2} cores (limit {cores_max:.2})"
-        ),
-        BlockFault::ClientLate { lateness_p99_s, lateness_max_s } => format!(
-            "the load client was late: p99 {:.1} ms (limit {:.1} ms), which is not small beside \
-             what it measured",
-            lateness_p99_s * 1e3,
-            lateness_max_s * 1e3
-        ),
-        BlockFault::Incomplete(why) => format!("not completed: {why}"),
+/// In what two loads differ. Seeds make rates and lengths stray, so those have a tolerance.
+fn load_differences(there: &TestedLoad, here: &TestedLoad) -> Vec<String> {
+    if there.description != here.description {
+        return vec![format!("load: {} there, {} now", there.description, here.description)];
     }
+    let far =
+        |one: f64, other: f64| (one - other).abs() > LOAD_TOLERANCE * one.abs().max(other.abs());
+    let mut differences = Vec::new();
+    if far(there.rate_per_s, here.rate_per_s) {
+        differences.push(format!(
+            "load: {:.2} req/s there, {:.2} req/s now",
+            there.rate_per_s, here.rate_per_s
+        ));
+    }
+    let lengths = [
+        ("prompt", there.prompt_tokens_p50, here.prompt_tokens_p50),
+        ("output", there.output_tokens_p50, here.output_tokens_p50),
+    ];
+    for (name, one, other) in lengths {
+        if far(f64::from(one), f64::from(other)) {
+            differences.push(format!("load: {name} tokens p50 of {one} there, of {other} now"));
+        }
+    }
+    differences
 }

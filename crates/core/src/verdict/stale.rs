@@ -1,7 +1,10 @@
 //! Tests that were made on another stack or load than today's.
 
 use crate::evidence::{Condition, Run};
+use crate::site::{Site, WorkloadKind};
 
+use super::expected::Expected;
+use super::judge::{tested_inference, tested_neighbour};
 use super::pool::Pool;
 
 /// A test of a run that does not count any more.
@@ -15,9 +18,16 @@ pub struct Stale {
     pub what: String,
 }
 
-/// The stale tests among some runs, each with everything that differs, oldest run first.
-pub fn stale(runs: &[Run]) -> Vec<Stale> {
-    Pool::new(runs)
+/// The stale tests among some runs, each with everything that differs from what is declared or was
+/// seen last, oldest run first.
+pub fn stale(site: &Site, runs: &[Run]) -> Vec<Stale> {
+    let neighbour = tested_neighbour(site, runs);
+    let training = neighbour.and_then(|workload| match &workload.kind {
+        WorkloadKind::Training(training) => Some(&**training),
+        _ => None,
+    });
+    let expected = Expected::new(site, tested_inference(site, runs), neighbour, training);
+    Pool::new(runs, expected)
         .map(|pool| pool.differences)
         .unwrap_or_default()
         .into_iter()
