@@ -322,7 +322,15 @@ fn assemble(
         faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
         remarks: Vec::new(),
     };
-    let (faults, remarks) = outside_causes(rules, &block.host, block.client.as_ref());
+    // The last readings of a process that exits are lost to the kernel's accounts and would look
+    // like a stranger's: only readings from before the stop are looked at.
+    let before_stop: Vec<HostSample> = block
+        .host
+        .iter()
+        .filter(|sample| sample.at_ns <= block.judged_until_ns)
+        .cloned()
+        .collect();
+    let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
     block.faults.extend(faults);
     block.remarks = remarks;
     block
