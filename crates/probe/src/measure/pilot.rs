@@ -49,18 +49,22 @@ pub async fn pilot_inference(
     }
     let result = client.finish().await?;
     waited?;
-    let ttft_s: Vec<f64> = result.requests.iter().map(RequestRecord::ttft_s).collect();
+    let warm_up = warm_up(&result.requests);
+    let steady = |request: &&RequestRecord| request.intended_ns >= warm_up.as_nanos() as u64;
+    let ttft_s: Vec<f64> =
+        result.requests.iter().filter(steady).map(RequestRecord::ttft_s).collect();
+    let from = result.requests.iter().find(steady).map_or(0, |request| request.index);
     let gaps_s: Vec<f64> = result
         .gaps
         .iter()
-        .filter(|gaps| gaps.single_token)
+        .filter(|gaps| gaps.single_token && gaps.request >= from)
         .flat_map(|gaps| gaps.gaps_us.iter().map(|gap_us| f64::from(*gap_us) / 1e6))
         .collect();
     let quantile = |values: &[f64]| stats::quantile(values, 0.95).ok().filter(|v| v.is_finite());
     Ok(InferencePilot {
         ttft_p95_s: quantile(&ttft_s),
         itl_p95_s: quantile(&gaps_s),
-        warm_up: warm_up(&result.requests),
+        warm_up,
         requests: result.requests,
     })
 }
