@@ -25,14 +25,14 @@ pub fn moments(values: &[f64]) -> Result<Moments, Refusal> {
     if values.len() < BLOCKS_MIN {
         return Err(Refusal::TooFewBlocks { needed: BLOCKS_MIN, seen: values.len() });
     }
-    Ok(moments_of(values))
+    Ok(moments_of(values.iter().copied()))
 }
 
-pub(super) fn moments_of(values: &[f64]) -> Moments {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    Moments { count: values.len(), mean, variance: squares / (count - 1.0) }
+pub(super) fn moments_of(values: impl Iterator<Item = f64> + Clone) -> Moments {
+    let count = values.clone().count();
+    let mean = values.clone().sum::<f64>() / count as f64;
+    let squares: f64 = values.map(|value| (value - mean) * (value - mean)).sum();
+    Moments { count, mean, variance: squares / (count as f64 - 1.0) }
 }
 
 /// One-sided lower and upper bounds of a mean, each at its own level 1 − α.
@@ -77,12 +77,17 @@ pub fn cox_bounds(logarithms: &[f64], alpha: f64) -> Result<MeanBounds, Refusal>
     check_open_share("alpha", alpha)?;
     let log_moments = moments(logarithms)?;
     let t = student_t_quantile(1.0 - alpha, log_moments.count as f64 - 1.0);
-    Ok(MeanBounds {
+    Ok(cox_bounds_at(log_moments, t))
+}
+
+/// Cox's bounds for given moments and Student's quantile.
+pub(super) fn cox_bounds_at(log_moments: Moments, t: f64) -> MeanBounds {
+    MeanBounds {
         mean: (log_moments.mean + 0.5 * log_moments.variance).exp(),
         lower: cox_bound(log_moments, -t),
         upper: cox_bound(log_moments, t),
         blocks: log_moments.count,
-    })
+    }
 }
 
 /// Cox's bound for given moments; `t` is negative for the lower one.

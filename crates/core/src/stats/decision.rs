@@ -2,7 +2,7 @@
 
 use super::blocks::{BLOCKS_MIN, MeanBounds, Moments, student_bounds};
 use super::distributions::student_t_quantile;
-use super::misses::{ShareBounds, Stratum, StratumBounds, bound_misses};
+use super::misses::{ShareBounds, Stratum, StratumBounds, bound_misses, combine};
 use super::order::check_open_share;
 use super::proportion::{clopper_pearson_lower, clopper_pearson_upper};
 use super::refusal::Refusal;
@@ -81,7 +81,7 @@ pub fn decide_share(
 /// autocorrelation, same requests per block, strata in the same proportion.
 ///
 /// An approximation: it projects Clopper–Pearson and the assumed spread for PASS, and
-/// Clopper–Pearson and a t interval of the logarithm for FAIL. It gives the number at which the
+/// Clopper–Pearson for FAIL. It gives the number at which the
 /// expected sample decides, so about half of such tests need more.
 fn need_of(bounds: &ShareBounds, allowed: f64, obstacles: Vec<Refusal>) -> Need {
     let towards_pass = bounds.estimate <= allowed;
@@ -90,10 +90,12 @@ fn need_of(bounds: &ShareBounds, allowed: f64, obstacles: Vec<Refusal>) -> Need 
     let seen = bounds.blocks.max(1);
     let decides = |total: usize| {
         let factor = total as f64 / seen as f64;
-        let alpha = bounds.alpha / bounds.strata.len() as f64;
         let project = if towards_pass { projected_upper } else { projected_lower };
-        let sum: f64 = bounds.strata.iter().map(|s| s.weight * project(s, factor, alpha)).sum();
-        if towards_pass { sum <= allowed } else { sum > allowed }
+        let (centre, reach) = combine(bounds.strata.iter().map(|stratum| {
+            let share = stratum.estimate.unwrap_or(0.0);
+            (stratum.weight, share, project(stratum, factor, bounds.alpha))
+        }));
+        if towards_pass { centre + reach <= allowed } else { centre - reach > allowed }
     };
     let smallest_total = (bounds.blocks + 1).max(bounds.blocks + unseen);
     let further_blocks = smallest_true(smallest_total, BLOCKS_PROPOSED_MAX, decides)

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::special::{beta_regularized, beta_regularized_inverse};
+use super::special::{beta_regularized, beta_regularized_inverse, rough_normal_quantile};
 
 /// Complementary error function, 2/√π ∫ₓ^∞ e^(−t²) dt.
 ///
@@ -58,10 +58,7 @@ pub fn normal_quantile(p: f64) -> f64 {
         // In the upper half 1 − p is exact enough, and the lower tail keeps relative precision.
         return -normal_quantile(1.0 - p);
     }
-    let t = (-2.0 * p.ln()).sqrt();
-    let mut z = -(t
-        - (2.515_517 + t * (0.802_853 + t * 0.010_328))
-            / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308))));
+    let mut z = rough_normal_quantile(p);
     for _ in 0..3 {
         let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
         let step = (normal_cdf(z) - p) / density;

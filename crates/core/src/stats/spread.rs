@@ -26,22 +26,27 @@ pub const ASSUMED_LOG_SPREAD: f64 = 1.0;
 /// block that did better than the others never counts as evidence of spread.
 pub fn cox_upper_lifted(logarithms: &[f64], alpha: f64) -> Result<f64, Refusal> {
     check_open_share("alpha", alpha)?;
-    let plain = moments(logarithms)?;
-    let t = student_t_quantile(1.0 - alpha, plain.count as f64 - 1.0);
-    let lift = |level: f64| logarithms.iter().map(|value| value.max(level)).collect::<Vec<_>>();
+    let t = student_t_quantile(1.0 - alpha, moments(logarithms)?.count as f64 - 1.0);
+    Ok(lifted_bound(logarithms, t))
+}
+
+/// As [`cox_upper_lifted`], for at least two finite logarithms and Student's quantile `t`.
+pub(super) fn lifted_bound(logarithms: &[f64], t: f64) -> f64 {
+    let lift = |level: f64| moments_of(logarithms.iter().map(move |value| value.max(level)));
     let mut low = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
     let mut high = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    for _ in 0..60 {
+    // The bound is flat at its smallest: a level known to 1e-9 gives it to 1e-17.
+    while high - low > 1e-9 {
         let level = 0.5 * (low + high);
         // Where lifting further still lowers the bound the best level lies above.
-        if slope_at(moments_of(&lift(level)), level, t) < 0.0 {
+        if slope_at(lift(level), level, t) < 0.0 {
             low = level;
         } else {
             high = level;
         }
     }
-    let lifted = moments_of(&lift(0.5 * (low + high)));
-    Ok(cox_bound(lifted, t).min(cox_bound(plain, t)))
+    let unlifted = cox_bound(lift(f64::NEG_INFINITY), t);
+    cox_bound(lift(0.5 * (low + high)), t).min(unlifted)
 }
 
 /// Sign of the derivative of Cox's logarithmic bound by a value that lies at `level`.
@@ -102,11 +107,8 @@ pub(super) fn spread_root(misses: f64, requests: f64, blocks: f64, alpha: f64) -
     }
     // image(share) ≥ share and image(1) < 1 enclose the root.
     let (mut low, mut high) = (share.min(1.0), 1.0);
-    for _ in 0..100 {
+    while high - low > 1e-13 * high {
         let middle = 0.5 * (low + high);
-        if middle <= low || middle >= high {
-            break;
-        }
         if image(middle) > middle {
             low = middle;
         } else {
