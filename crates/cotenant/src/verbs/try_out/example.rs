@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use cotenant_core::evidence::Pilot;
+use cotenant_probe::host::facts;
 use cotenant_probe::trace::{self, ReadOptions};
 
 use super::own_path;
@@ -20,7 +21,7 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.6;
+const LOAD: f64 = 0.5;
 /// The objective of time to first token: this many times what the pilot saw alone.
 const TTFT_FACTOR: f64 = 2.0;
 /// The objective of the step: this many times what the pilot saw.
@@ -28,6 +29,9 @@ const STEP_FACTOR: f64 = 3.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
 const PROMPT: (u32, u32) = (64, 128);
 const OUTPUT: (u32, u32) = (12, 20);
+/// Threads of the trainer for each usable core: as trainers do that count visible cores and start
+/// loaders beside them.
+const TRAINER_THREADS_PER_CORE: u32 = 2;
 /// Steps of the example job.
 const STEPS: u64 = 20_000;
 /// Steps between two checkpoints.
@@ -116,6 +120,7 @@ impl Load {
 pub(super) struct Example {
     program: String,
     port: u16,
+    trainer_threads: u32,
     pub(super) load: Load,
     /// TTFT p95 and mean step, seconds: pilot and objective.
     objectives: Option<Objectives>,
@@ -136,9 +141,11 @@ impl Example {
             .and_then(|socket| socket.local_addr())
             .map_err(|error| Failure::world(format!("no free port on 127.0.0.1: {error}")))?
             .port();
+        let cores = facts().cores_usable.map_or(2, |cores| cores.count);
         Ok(Self {
             program: own_path()?.display().to_string(),
             port,
+            trainer_threads: TRAINER_THREADS_PER_CORE * cores,
             load: Load::Poisson { rate: 2.0 },
             objectives: None,
         })
@@ -180,7 +187,7 @@ impl Example {
 
     /// The site file.
     pub(super) fn yaml(&self) -> String {
-        let Self { program, port, .. } = self;
+        let Self { program, port, trainer_threads, .. } = self;
         let program = serde_json::Value::String(program.clone());
         let (prompt, output) = match &self.load {
             Load::Poisson { .. } => (Some(PROMPT), Some(OUTPUT)),
@@ -240,7 +247,7 @@ workloads:
   - name: tune                     # the same architecture, trained on synthetic text
     training:
       launch:
-        argv: [{program}, engine, train, --model-size, tiny, --threads, "2", --batch, "4",
+        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4",
                --steps, "{STEPS}", --checkpoint-dir, checkpoints,
                --checkpoint-every, "{CHECKPOINT_EVERY}", --resume]
         ready: {{ time_limit: 60 s }}
