@@ -23,7 +23,7 @@ pub(super) const OWN: [&str; 8] = [
 /// client on the same cores stays on time, high enough that waiting is seen.
 const LOAD: f64 = 0.5;
 /// The objective of time to first token: this many times what the pilot saw alone.
-const TTFT_FACTOR: f64 = 2.0;
+const TTFT_FACTOR: f64 = 1.5;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 3.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
