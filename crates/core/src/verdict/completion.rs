@@ -173,7 +173,8 @@ impl<'a> Look<'a> {
         let phases = Phases::new(self.case, Condition::C, self.together);
         let ways = phases.means(&values);
         let show = |value: f64| Seconds(value).to_string();
-        means::decide(self.case, &mut finding, &ways, most, Side::AtMost, "b,c", show);
+        let aim = means::Aim { limit: most, side: Side::AtMost, tests: "b,c" };
+        means::decide(self.case, &mut finding, &ways, phases.obstacle.as_ref(), aim, show);
         if without > 0 {
             let why = format!(
                 "in {without} of {} blocks no step was finished; ",
@@ -185,8 +186,6 @@ impl<'a> Look<'a> {
                 Some(2.0 * means.len() as f64 * self.case.pair_minutes()),
             );
             withhold(&mut finding, &why, missing);
-        } else if let Some((why, missing)) = phases.obstacle {
-            withhold(&mut finding, &format!("{why}; "), missing);
         }
         self.failing(finding, ways, most, Side::AtMost)
     }
@@ -215,21 +214,14 @@ impl<'a> Look<'a> {
                 return (finding, None);
             }
         };
-        let rates: Vec<f64> = self.rates(self.together).iter().map(|rate| rate * each).collect();
+        let values: Vec<f64> = rates(self.together).iter().map(|rate| rate * each).collect();
         let phases = Phases::new(self.case, Condition::C, self.together);
-        let ways = phases.means(&rates);
+        let ways = phases.means(&values);
         let limit = least.per_second;
         let show = |value: f64| format!("{value:.2} {}/s", least.unit);
-        means::decide(self.case, &mut finding, &ways, limit, Side::AtLeast, "b,c", show);
-        if let Some((why, missing)) = phases.obstacle {
-            withhold(&mut finding, &format!("{why}; "), missing);
-        }
+        let aim = means::Aim { limit, side: Side::AtLeast, tests: "b,c" };
+        means::decide(self.case, &mut finding, &ways, phases.obstacle.as_ref(), aim, show);
         self.failing(finding, ways, limit, Side::AtLeast)
-    }
-
-    /// Steps a second of each block; none where nothing was judged.
-    fn rates(self, members: &[Member<'_>]) -> Vec<f64> {
-        members.iter().map(|member| series::steps_per_s(member.block).unwrap_or(0.0)).collect()
     }
 
     /// What fails beside more load than is declared may hold beside the declared one.
@@ -289,7 +281,7 @@ impl<'a> Look<'a> {
             return (finding, Some(Box::new(|_| true)));
         }
         let phases = Phases::new(case, Condition::C, self.together);
-        let ways = phases.means(&self.rates(self.together));
+        let ways = phases.means(&rates(self.together));
         let bounds = match slowest(&ways) {
             Ok(bounds) => bounds,
             Err(refusal) => {
@@ -351,7 +343,7 @@ impl<'a> Look<'a> {
                 );
             }
         }
-        let rates_alone = self.rates(self.alone);
+        let rates_alone = rates(self.alone);
         let late_alone = move |level: f64| {
             stats::student_bounds(&rates_alone, level)
                 .is_ok_and(|alone| total(alone.upper) > available_s)
@@ -390,6 +382,11 @@ impl<'a> Look<'a> {
         let beyond = move |level: f64| late_alone(level) || (steady && late(level));
         (finding, Some(Box::new(beyond)))
     }
+}
+
+/// Steps a second of each block; none where nothing was judged.
+fn rates(members: &[Member<'_>]) -> Vec<f64> {
+    members.iter().map(|member| series::steps_per_s(member.block).unwrap_or(0.0)).collect()
 }
 
 /// Keeps a pass back, with the reason.

@@ -57,8 +57,14 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
         .filter(|kind| effective.ruling(*kind) == Ruling::NotProven)
         .map(GateKind::name)
         .collect();
-    let names =
-        |kinds: &[GateKind]| kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ");
+    let fails = match failing.as_slice() {
+        [only] => format!("the gate «{}» fails as declared", only.name()),
+        several => {
+            let names: Vec<String> =
+                several.iter().map(|kind| format!("«{}»", kind.name())).collect();
+            format!("the gates {} fail as declared", names.join(", "))
+        }
+    };
 
     if !failing.is_empty() && mending.is_none() {
         let tried = if remedies.is_empty() {
@@ -69,7 +75,7 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
         };
         return Decision {
             ruling: Ruling::Fail,
-            reason: format!("{} fails as declared, and {tried}", names(&failing)),
+            reason: format!("{fails}, and {tried}"),
             conditions: Vec::new(),
             gates,
             strategy: effective.strategy,
@@ -77,11 +83,9 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
     }
     if !lacking.is_empty() {
         let mended = match mending {
-            Some(remedy) => format!(
-                "{} fails as declared and holds with the {}, but ",
-                names(&failing),
-                remedy.strategy.name()
-            ),
+            Some(remedy) => {
+                format!("{fails}; the {} mends that, but ", remedy.strategy.name())
+            }
             None => String::new(),
         };
         return Decision {
@@ -98,11 +102,7 @@ pub(super) fn decide(declared: &Evaluation, remedies: &[Evaluation]) -> Decision
             reason: if failing.is_empty() {
                 format!("every gate holds with the {}", remedy.strategy.name())
             } else {
-                format!(
-                    "{} fails as declared; with the {} every gate holds",
-                    names(&failing),
-                    remedy.strategy.name()
-                )
+                format!("{fails}; with the {} every gate holds", remedy.strategy.name())
             },
             conditions: conditions(remedy),
             gates,

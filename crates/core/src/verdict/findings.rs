@@ -186,7 +186,7 @@ const LONGEST_S: f64 = 1000.0 * 365.0 * 86_400.0;
 /// Rounds to three significant digits.
 fn round_significant(value: f64) -> f64 {
     // Below a nanosecond there is nothing to round, and beyond a minute the form has two units.
-    if value < 1e-9 || value >= 60.0 {
+    if !(1e-9..60.0).contains(&value) {
         return value;
     }
     let scale = 10_f64.powf(2.0 - value.abs().log10().floor());
@@ -199,11 +199,17 @@ pub(super) struct Percent(pub(super) f64);
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
-        let digits = usize::from(percent < 9.95 && percent > 0.0);
-        // A tenth of a percent is not shown as none.
-        if percent > 0.0 && percent < 0.1 {
-            return write!(f, "{percent:.2} %");
-        }
+        // A hundredth of a percent is not shown as none, and a round number has no decimals.
+        let digits =
+            if percent >= 9.95 || (percent - percent.round()).abs() < 0.005 && percent > 0.9 {
+                0
+            } else if percent >= 0.1 {
+                1
+            } else if percent > 0.0 {
+                2
+            } else {
+                0
+            };
         write!(f, "{percent:.digits$} %")
     }
 }

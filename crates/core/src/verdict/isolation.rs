@@ -5,6 +5,7 @@ use crate::evidence::{EnforcementAudit, Origin, Remedy, Run};
 use crate::site::{IsolationProperty, MpsMode, NeighbourPriority, SharingMode, Workload};
 
 use super::findings::{Case, gate, open};
+use super::pool::Pool;
 use super::{Finding, Gate, GateKind, Ruling, Strategy};
 
 /// Name of the audit which shows that a fault of the neighbour does not reach inference.
@@ -73,7 +74,7 @@ fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[&str]) -> Vec<Finding
     };
     let mut mechanisms: Vec<&str> = case
         .pool
-        .map(|pool| pool.audits())
+        .map(Pool::audits)
         .unwrap_or_default()
         .into_iter()
         .map(|(_, audit)| audit.mechanism.as_str())
@@ -137,7 +138,7 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
     let mut finding = open(format!("enforcement: {mechanism}"), strategy);
     let audits: Vec<(&Run, &EnforcementAudit)> = case
         .pool
-        .map(|pool| pool.audits())
+        .map(Pool::audits)
         .unwrap_or_default()
         .into_iter()
         .filter(|(_, audit)| audit.mechanism == mechanism)

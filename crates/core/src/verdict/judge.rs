@@ -237,14 +237,14 @@ fn validity(pool: Option<&Pool<'_>>, rejected: &[Rejected], runs: &[Run]) -> Val
 
 fn remarks(case: &Case<'_>, runs: &[Run], newest: Option<jiff::Timestamp>) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let (Some(as_of), Some(newest)) = (case.as_of, newest) {
-        if as_of < newest {
-            remarks.push(format!(
-                "The answer speaks of {}, before the newest evidence ({}).",
-                as_of.strftime("%F %R UTC"),
-                newest.strftime("%F %R UTC")
-            ));
-        }
+    if let (Some(as_of), Some(newest)) = (case.as_of, newest)
+        && as_of < newest
+    {
+        remarks.push(format!(
+            "The answer speaks of {}, before the newest evidence ({}).",
+            as_of.strftime("%F %R UTC"),
+            newest.strftime("%F %R UTC")
+        ));
     }
     if !case.points.is_empty() {
         remarks.push(

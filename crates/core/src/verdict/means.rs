@@ -3,7 +3,8 @@
 use crate::stats::{self, ALPHA, Decision, MeanBounds, Refusal, Side};
 
 use super::findings::Case;
-use super::{Bounded, Finding, Ruling, Sample};
+use super::inference::count;
+use super::{Bounded, Finding, Missing, Ruling, Sample};
 
 /// The values of blocks, by phase, each with the weight of its phase.
 pub(super) type Weighted = Vec<(f64, Vec<f64>)>;
@@ -34,28 +35,38 @@ pub(super) fn is_beyond(ways: &[Weighted], limit: f64, side: Side, alpha: f64) -
         })
 }
 
+/// What a mean must keep.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aim {
+    pub(super) limit: f64,
+    pub(super) side: Side,
+    /// The tests that would bring more blocks.
+    pub(super) tests: &'static str,
+}
+
 /// Rules on which side of its limit a mean over blocks is, all but FAIL, which waits for the other
-/// objectives. `show` writes a value with its unit.
+/// objectives. Where there is an `obstacle`, nothing passes. `show` writes a value with its unit.
 pub(super) fn decide(
     case: &Case<'_>,
     finding: &mut Finding,
     ways: &[Weighted],
-    limit: f64,
-    side: Side,
-    tests: &str,
+    obstacle: Option<&(String, Missing)>,
+    aim: Aim,
     show: impl Fn(f64) -> String,
 ) {
+    let Aim { limit, side, tests } = aim;
     let mut worst: Option<MeanBounds> = None;
     for way in ways {
         let bounds = match bounds(way, ALPHA) {
             Ok(bounds) => bounds,
             Err(refusal) => {
-                finding.explanation = format!("no bound can be given: {refusal}");
-                finding.missing.push(case.measure(
-                    tests,
-                    "more blocks".into(),
-                    Some(3.0 * case.pair_minutes()),
-                ));
+                let (why, missing) = obstacle.cloned().unwrap_or_else(|| {
+                    let minutes = Some(3.0 * case.pair_minutes());
+                    let why = format!("no bound can be given: {refusal}");
+                    (why, case.measure(tests, "more blocks".into(), minutes))
+                });
+                finding.explanation = why;
+                finding.missing.push(missing);
                 return;
             }
         };
@@ -80,10 +91,9 @@ pub(super) fn decide(
         upper: Some(bounds.upper),
     });
     finding.explanation = format!(
-        "{} on average over {} blocks; in the long run between {} and {} (95 % each), {} {} is \
-         required",
+        "{} on average over {}; in the long run {} to {} (95 % each), {} {} is required",
         show(bounds.mean),
-        bounds.blocks,
+        count(bounds.blocks, "block"),
         show(bounds.lower),
         show(bounds.upper),
         if side == Side::AtMost { "at most" } else { "at least" },
@@ -93,7 +103,10 @@ pub(super) fn decide(
         Side::AtMost => bounds.upper <= limit,
         Side::AtLeast => bounds.lower >= limit,
     };
-    if holds {
+    if let Some((why, missing)) = obstacle.filter(|_| !is_beyond(ways, limit, side, ALPHA)) {
+        finding.explanation = format!("{why}; {}", finding.explanation);
+        finding.missing.push(missing.clone());
+    } else if holds {
         finding.ruling = Ruling::Pass;
     } else if !is_beyond(ways, limit, side, ALPHA) {
         finding.missing.push(need(case, ways, limit, side, tests, bounds.blocks));
@@ -109,7 +122,7 @@ fn need(
     side: Side,
     tests: &str,
     seen: usize,
-) -> super::Missing {
+) -> Missing {
     let further = match ways {
         [way] => match way.as_slice() {
             [(_, values)] => match stats::decide_mean(values, limit, side, ALPHA) {

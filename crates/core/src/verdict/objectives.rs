@@ -114,14 +114,18 @@ impl<'a> Look<'a> {
         finding.observed = stats::require_sample(objective.quantile, all.len() as f64, ALPHA)
             .and_then(|()| stats::quantile(&all, objective.quantile))
             .ok();
-        let what = match finding.observed {
-            Some(value) => format!(
-                "p{} {}, over {} in",
-                per_cent(objective.quantile),
-                Seconds(value),
-                Seconds(target_s)
-            ),
-            None => format!("{}over {} in", few(&all), Seconds(target_s)),
+        let quantile = per_cent(objective.quantile);
+        let seen = match finding.observed {
+            Some(value) if value.is_finite() => format!("p{quantile} {}; ", Seconds(value)),
+            Some(_) => format!("p{quantile} has no value, because so many had no answer; "),
+            None => few(&all),
+        };
+        let noun = if objective.metric == LatencyMetric::Itl { "gaps" } else { "requests" };
+        let limit = Seconds(target_s);
+        let what = Wording {
+            before: seen,
+            noun,
+            did: format!("took longer than {limit} or had no answer"),
         };
         self.share(finding, &misses, objective.quantile, &what)
     }
@@ -152,7 +156,12 @@ impl<'a> Look<'a> {
             finding.explanation = "any share of requests may fail".into();
             return Judged { finding, beyond: None };
         }
-        let mut judged = self.share(finding, &misses, 1.0 - allowed, "failed:");
+        let mut judged = self.share(
+            finding,
+            &misses,
+            1.0 - allowed,
+            &Wording { before: String::new(), noun: "requests", did: "failed".to_owned() },
+        );
         judged.finding.observed = judged.finding.judged.map(|judged| judged.estimate);
         judged
     }
@@ -184,7 +193,7 @@ impl<'a> Look<'a> {
         mut finding: Finding,
         misses: &[Option<BlockMisses>],
         quantile: f64,
-        what: &str,
+        what: &Wording,
     ) -> Judged<'a> {
         let phases = Phases::new(self.case, self.condition, self.members);
         let ways = phases.strata(misses);
@@ -223,7 +232,7 @@ impl<'a> Look<'a> {
         phases: &Phases,
         decided: ShareDecision,
         quantile: f64,
-        what: &str,
+        what: &Wording,
     ) {
         let bounds = &decided.bounds;
         finding.sample = Sample {
@@ -308,20 +317,10 @@ impl<'a> Look<'a> {
         let ways = phases.means(&values);
         let unit = if tokens { "tok/s" } else { "req/s" };
         let limit = least.per_second;
-        means::decide(
-            self.case,
-            &mut finding,
-            &ways,
-            limit,
-            stats::Side::AtLeast,
-            "a,c",
-            |value| format!("{value:.2} {unit}"),
-        );
-        if let (Ruling::Pass, Some((why, missing))) = (finding.ruling, phases.obstacle) {
-            finding.ruling = Ruling::NotProven;
-            finding.explanation = format!("{why}; {}", finding.explanation);
-            finding.missing.push(missing);
-        }
+        let aim = means::Aim { limit, side: stats::Side::AtLeast, tests: "a,c" };
+        means::decide(self.case, &mut finding, &ways, phases.obstacle.as_ref(), aim, |value| {
+            format!("{value:.2} {unit}")
+        });
         // What was never asked for cannot be served: too little load is no fault of the sharing.
         let asked: Vec<f64> =
             self.members.iter().filter_map(|m| series::asked_per_s(m.block, class)).collect();
@@ -387,8 +386,20 @@ impl<'a> Look<'a> {
             .iter()
             .map(|counts| BlockMisses::from_latencies(counts, f64::from(most)).ok())
             .collect();
-        self.share(finding, &misses, 1.0 - ALPHA, &format!("more than {most} waiting in readings:"))
+        let did = format!("found more than {most} waiting");
+        let what = Wording { before: String::new(), noun: "readings of the queue", did };
+        self.share(finding, &misses, 1.0 - ALPHA, &what)
     }
+}
+
+/// How the misses of an objective are told: "5 % of 320 requests took longer than 500 ms".
+struct Wording {
+    /// What comes first, with its separator.
+    before: String,
+    /// What is counted.
+    noun: &'static str,
+    /// What those that miss did.
+    did: String,
 }
 
 /// A finding, and what would make it fail.
@@ -458,7 +469,7 @@ fn per_cent(quantile: f64) -> f64 {
 fn few(values: &[f64]) -> String {
     match (series::mean(values), values.iter().copied().reduce(f64::max)) {
         (Some(mean), Some(longest)) => format!(
-            "{} took {} on average and {} at most, ",
+            "{} took {} on average and {} at most; ",
             count(values.len(), "request"),
             Seconds(mean),
             Seconds(longest)
@@ -467,20 +478,22 @@ fn few(values: &[f64]) -> String {
     }
 }
 
-fn explain(bounds: &ShareBounds, quantile: f64, what: &str) -> String {
+fn explain(bounds: &ShareBounds, quantile: f64, what: &Wording) -> String {
+    let Wording { before, noun, did } = what;
+    // Neighbouring requests share their weather; where they hardly do, it goes without saying.
+    let worth = if bounds.effective_requests < 0.95 * bounds.requests as f64 {
+        format!(", worth {:.0} independent ones", bounds.effective_requests.floor())
+    } else {
+        String::new()
+    };
     format!(
-        "{what} {} of {} ({} in {}); in the long run between {} and {} (95 % each), {} is allowed",
+        "{before}{} of {} {noun} {did} ({}{worth}); in the long run {} to {} do (95 % each), {} \
+         may",
         Percent(bounds.estimate),
         bounds.requests,
-        effective(bounds.effective_requests),
         count(bounds.blocks, "block"),
         Percent(bounds.lower),
         Percent(bounds.upper),
         Percent(1.0 - quantile)
     )
-}
-
-/// "worth 412 independent ones".
-fn effective(count: f64) -> String {
-    format!("worth {:.0} independent ones", count.floor())
 }

@@ -104,14 +104,14 @@ fn outcome(
     if let Some(why) = &drill.failure {
         return Failed(why.clone());
     }
-    if let Some((exit_s, notice_s)) = drill.exit_s.zip(notice_s) {
-        if exit_s > notice_s {
-            return Failed(format!(
-                "it was gone after {}, its notice is {}",
-                Seconds(exit_s),
-                Seconds(notice_s)
-            ));
-        }
+    if let Some((exit_s, notice_s)) = drill.exit_s.zip(notice_s)
+        && exit_s > notice_s
+    {
+        return Failed(format!(
+            "it was gone after {}, its notice is {}",
+            Seconds(exit_s),
+            Seconds(notice_s)
+        ));
     }
     if drill.exit_s.is_none() {
         return Unseen("the exit of the neighbour was not seen");
