@@ -21,11 +21,11 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.5;
+const LOAD: f64 = 0.65;
 /// The objective of time to first token: this many times what the pilot saw alone.
 const TTFT_FACTOR: f64 = 1.5;
 /// The objective of the step: this many times what the pilot saw.
-const STEP_FACTOR: f64 = 3.0;
+const STEP_FACTOR: f64 = 4.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
 const PROMPT: (u32, u32) = (64, 128);
 const OUTPUT: (u32, u32) = (12, 20);
@@ -35,7 +35,7 @@ const TRAINER_THREADS_PER_CORE: u32 = 2;
 /// Steps of the example job.
 const STEPS: u64 = 20_000;
 /// Steps between two checkpoints.
-const CHECKPOINT_EVERY: u64 = 10;
+const CHECKPOINT_EVERY: u64 = 5;
 
 /// The load of the example.
 #[derive(Clone, Debug)]
@@ -247,7 +247,7 @@ workloads:
   - name: tune                     # the same architecture, trained on synthetic text
     training:
       launch:
-        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4",
+        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4", --sequence, "64",
                --steps, "{STEPS}", --checkpoint-dir, checkpoints,
                --checkpoint-every, "{CHECKPOINT_EVERY}", --resume]
         ready: {{ time_limit: 60 s }}
