@@ -21,7 +21,7 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.65;
+const LOAD: f64 = 0.5;
 /// The objective of time to first token: this many times what the pilot saw alone.
 const TTFT_FACTOR: f64 = 1.5;
 /// The objective of the step: this many times what the pilot saw.
@@ -29,9 +29,6 @@ const STEP_FACTOR: f64 = 4.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
 const PROMPT: (u32, u32) = (64, 128);
 const OUTPUT: (u32, u32) = (12, 20);
-/// Threads of the trainer for each usable core: as trainers do that count visible cores and start
-/// loaders beside them.
-const TRAINER_THREADS_PER_CORE: u32 = 2;
 /// Steps of the example job.
 const STEPS: u64 = 20_000;
 /// Steps between two checkpoints.
@@ -120,7 +117,8 @@ impl Load {
 pub(super) struct Example {
     program: String,
     port: u16,
-    trainer_threads: u32,
+    /// Threads of each workload: all usable cores, as both would have with the machine to themselves.
+    threads: u32,
     pub(super) load: Load,
     /// TTFT p95 and mean step, seconds: pilot and objective.
     objectives: Option<Objectives>,
@@ -145,7 +143,7 @@ impl Example {
         Ok(Self {
             program: own_path()?.display().to_string(),
             port,
-            trainer_threads: TRAINER_THREADS_PER_CORE * cores,
+            threads: cores,
             load: Load::Poisson { rate: 2.0 },
             objectives: None,
         })
@@ -187,7 +185,7 @@ impl Example {
 
     /// The site file.
     pub(super) fn yaml(&self) -> String {
-        let Self { program, port, trainer_threads, .. } = self;
+        let Self { program, port, threads, .. } = self;
         let program = serde_json::Value::String(program.clone());
         let (prompt, output) = match &self.load {
             Load::Poisson { .. } => (Some(PROMPT), Some(OUTPUT)),
@@ -237,7 +235,7 @@ workloads:
       endpoint: http://127.0.0.1:{port}
       metrics: http://127.0.0.1:{port}/metrics
       launch:
-        argv: [{program}, engine, serve, --model-size, small, --threads, "1",
+        argv: [{program}, engine, serve, --model-size, small, --threads, "{threads}",
                --port, "{port}", --served-model-name, cotenant-example]
         ready: {{ path: /health, time_limit: 60 s }}
       demand: {demand}
@@ -247,7 +245,8 @@ workloads:
   - name: tune                     # the same architecture, trained on synthetic text
     training:
       launch:
-        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4", --sequence, "64",
+        argv: [{program}, engine, train, --model-size, tiny, --threads, "{threads}", --batch, "4",
+               --sequence, "128",
                --steps, "{STEPS}", --checkpoint-dir, checkpoints,
                --checkpoint-every, "{CHECKPOINT_EVERY}", --resume]
         ready: {{ time_limit: 60 s }}
