@@ -15,11 +15,12 @@ use printer::Printer;
 
 fn main() -> ExitCode {
     // The guardian speaks a protocol on its standard streams, and no option belongs to it.
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let Some((verb, rest)) = arguments.split_first()
-        && verb == verbs::GUARDIAN
-    {
-        return cotenant_probe::supervisor::guardian_main(rest);
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == verbs::GUARDIAN) {
+        // A program's arguments may be any bytes; what the guardian was sent is text.
+        let rest: Vec<String> =
+            arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+        return cotenant_probe::supervisor::guardian_main(&rest);
     }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -60,9 +60,7 @@ impl Printer {
         } else {
             ProgressDrawTarget::hidden()
         });
-        if let Ok(style) =
-            ProgressStyle::with_template("  [{bar:24}] {pos}/{len}  {msg}")
-        {
+        if let Ok(style) = ProgressStyle::with_template("  [{bar:24}] {pos}/{len}  {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
         Work { bar, lines: !self.quiet && !shown }

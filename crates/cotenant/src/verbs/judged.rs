@@ -1,6 +1,7 @@
 //! From a site file and its evidence to a verdict and a report: what `verdict`, `measure` and `try`
 //! share.
 
+use std::error::Error as _;
 use std::path::Path;
 
 use cotenant_core::evidence::Run;
@@ -34,16 +35,20 @@ pub(crate) struct Judging<'a> {
     pub(crate) next_steps: &'a [NextStepInput],
 }
 
-/// Damaged evidence, with the file and the way out.
+/// Damaged evidence, with the file, what the operating system said, and the way out.
 pub(crate) fn evidence_failure(error: &EvidenceError) -> Failure {
-    Failure::world_hint(error, error.advice())
+    match error.source() {
+        Some(source) => Failure::world_hint(format!("{error}: {source}"), error.advice()),
+        None => Failure::world_hint(error, error.advice()),
+    }
 }
 
 /// Reads every run and judges.
 pub(crate) fn judged(judging: &Judging<'_>) -> Result<Judged, Failure> {
     let site = &judging.file.site;
     let store = Store::open(judging.evidence).map_err(|error| evidence_failure(&error))?;
-    let stored = store.read_all(ReadWhat { gaps: true }).map_err(|error| evidence_failure(&error))?;
+    let stored =
+        store.read_all(ReadWhat { gaps: true }).map_err(|error| evidence_failure(&error))?;
     let (runs, excluded, remarks) = sorted(stored);
     let name = judging.file.name();
     let verdict = judge(&Question {
@@ -97,8 +102,9 @@ fn sorted(stored: StoredEvidence) -> (Vec<Run>, Vec<(String, String)>, Vec<Strin
             ));
         }
         match stored.excluded {
-            Some(exclusion) => excluded
-                .push((stored.run.id, format!("{} ({})", exclusion.reason, exclusion.who))),
+            Some(exclusion) => {
+                excluded.push((stored.run.id, format!("{} ({})", exclusion.reason, exclusion.who)))
+            }
             None => runs.push(stored.run),
         }
     }
@@ -174,9 +180,9 @@ fn loads(site: &Site) -> Vec<DeclaredLoad> {
     site.inference()
         .map(|(workload, inference)| {
             let demand_rate = match &inference.demand {
-                Demand::Poisson { rate } | Demand::Gamma { rate, .. } | Demand::Constant { rate } => {
-                    Some(rate.per_second)
-                }
+                Demand::Poisson { rate }
+                | Demand::Gamma { rate, .. }
+                | Demand::Constant { rate } => Some(rate.per_second),
                 _ => None,
             };
             let peak = inference.peak_rate.as_ref().map(|rate| rate.per_second);

@@ -53,8 +53,7 @@ async fn measure(
         let pilot = Duration::from_secs_f64(options.pilot_seconds);
         let piloted = session.pilot(pilot, pilot / 2, remedy).await?;
         let fit = fit(options, &session, tests, piloted.warm_up)?;
-        let plan =
-            session.plan(tests, &fit, &piloted, remedy, checkpoint_share(subject, &fit))?;
+        let plan = session.plan(tests, &fit, &piloted, remedy, checkpoint_share(subject, &fit))?;
         let writer = begin(evidence, &plan, &piloted.audits)?;
         announce(&printer, &writer, &fit);
         session.run(writer, &mut |_| true).await
@@ -74,9 +73,8 @@ async fn resume(
     let store = Store::open(evidence).map_err(|error| evidence_failure(&error))?;
     let stored =
         store.read_all(ReadWhat { gaps: false }).map_err(|error| evidence_failure(&error))?;
-    let last = stored.runs.iter().rfind(|run| {
-        run.status != RunStatus::Complete && run.excluded.is_none()
-    });
+    let last =
+        stored.runs.iter().rfind(|run| run.status != RunStatus::Complete && run.excluded.is_none());
     let Some(last) = last else {
         return Err(Failure::input(format!(
             "no interrupted run lies in {}\n\nhint: `cotenant measure {}` begins one",
@@ -94,11 +92,9 @@ async fn resume(
             file.name()
         )));
     }
-    let tests = Tests::parse(
-        &last.options.get("tests").map_or(String::new(), |letters| {
-            letters.chars().map(String::from).collect::<Vec<_>>().join(",")
-        }),
-    )
+    let tests = Tests::parse(&last.options.get("tests").map_or(String::new(), |letters| {
+        letters.chars().map(String::from).collect::<Vec<_>>().join(",")
+    }))
     .map_err(Failure::input)?;
     let subject = Subject::find(
         &file.site,
@@ -115,9 +111,7 @@ async fn resume(
         let (mut writer, finished) =
             store.resume_run(&id, now).map_err(|error| evidence_failure(&error))?;
         // Another stack would be another run: the writer refuses what differs, by its name.
-        writer
-            .add_fingerprint(&session.fingerprint())
-            .map_err(|error| evidence_failure(&error))?;
+        writer.add_fingerprint(&session.fingerprint()).map_err(|error| evidence_failure(&error))?;
         printer.note(&format!(
             "run {id} goes on: {} of {} blocks are finished",
             finished.len(),
@@ -215,13 +209,7 @@ fn conclude(
     _status: RunStatus,
     printer: Printer,
 ) -> Result<Code, Failure> {
-    let judged = judged(&Judging {
-        file,
-        evidence,
-        as_of: None,
-        notes: &[],
-        next_steps: &[],
-    })?;
+    let judged = judged(&Judging { file, evidence, as_of: None, notes: &[], next_steps: &[] })?;
     let options = TerminalOptions { width: 80, color: printer.color() };
     printer.data(&render_terminal(&judged.report, &options))?;
     printer.note(&format!(

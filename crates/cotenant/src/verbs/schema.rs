@@ -9,8 +9,8 @@ pub(crate) fn run(options: &SchemaOptions, printer: &Printer) -> Result<Code, Fa
         SchemaOf::Site => cotenant_records::site::schema(),
         SchemaOf::Report => cotenant_report::schema(),
     };
-    let text = serde_json::to_string_pretty(&schema)
-        .map_err(|error| Failure::Bug(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&schema).map_err(|error| Failure::Bug(error.to_string()))?;
     printer.data(&text)?;
     Ok(Code::Answered)
 }

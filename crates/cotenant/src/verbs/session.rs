@@ -10,9 +10,8 @@ use cotenant_core::site::{Inference, Site, Training, Workload, WorkloadKind};
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt,
-    NeighbourPilot, Places, Progress, Rig, RunError, Rules, Runner, Sink, declared_priority,
-    inference_rig, neighbour_rig,
+    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt, NeighbourPilot, Places,
+    Progress, Rig, Rules, RunError, Runner, Sink, declared_priority, inference_rig, neighbour_rig,
 };
 use cotenant_probe::supervisor::{
     AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,
@@ -102,6 +101,8 @@ pub(crate) struct Piloted {
     pub(crate) record: Pilot,
     pub(crate) warm_up: Duration,
     pub(crate) audits: Vec<EnforcementAudit>,
+    /// Whole request alone, 95th percentile, seconds.
+    pub(crate) e2e_p95_s: Option<f64>,
 }
 
 /// A session.
@@ -131,6 +132,14 @@ impl<'a> Session<'a> {
         })?;
         let places = Places { logs: absolute(&places.logs)?, ..places };
         let (workload, inference) = subject.inference;
+        // A trace that cannot be read is told before anything is started.
+        let any = BlockShape {
+            warm_up: Duration::ZERO,
+            judged: Duration::from_secs(1),
+            tail: Duration::ZERO,
+        };
+        DeclaredLoad::new(workload, inference, &file.folder(), any, seed)
+            .map_err(Failure::input)?;
         let spec = |spec: TargetSpec| target_spec(inference, spec);
         let engine = inference_rig(&file.site, workload, inference, &places, spec)
             .map_err(Failure::input)?;
@@ -219,10 +228,11 @@ impl<'a> Session<'a> {
             seen = measure::pilot_neighbour(&mut self.rig, &rules, neighbour, &mut interrupt)
                 .await
                 .map_err(block_failure)?;
-            audits = self.audits(&rules, &pair(u32::MAX - 1, Duration::from_secs(2))?, remedy).await?;
+            audits =
+                self.audits(&rules, &pair(u32::MAX - 1, Duration::from_secs(2))?, remedy).await?;
         }
         let record = measure::pilot_record(Some(&inference), &seen);
-        Ok(Piloted { record, warm_up: inference.warm_up, audits })
+        Ok(Piloted { record, warm_up: inference.warm_up, audits, e2e_p95_s: inference.e2e_p95_s })
     }
 
     /// What the test is going to rely on, shown to bind before it does.
@@ -261,8 +271,7 @@ impl<'a> Session<'a> {
         } else {
             format!("trainer at nice {}", priority.nice.unwrap_or(0))
         };
-        let priorities =
-            AuditedPriorities { neighbour: priority, inference: Priority::default() };
+        let priorities = AuditedPriorities { neighbour: priority, inference: Priority::default() };
         audit_priority(self.rig.supervisor(), &mechanism, priorities)
             .await
             .map_err(|error: SupervisorError| Failure::world(error))
@@ -516,7 +525,6 @@ pub(crate) fn block_failure(error: BlockError) -> Failure {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| {
-        Failure::world(format!("cannot find {}: {error}", path.display()))
-    })
+    std::path::absolute(path)
+        .map_err(|error| Failure::world(format!("cannot find {}: {error}", path.display())))
 }

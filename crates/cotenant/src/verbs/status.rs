@@ -41,8 +41,7 @@ pub(crate) fn run(options: &StatusOptions, printer: &Printer) -> Result<Code, Fa
                     })
                 })
                 .collect();
-            let answer =
-                json!({ "format": "cotenant-status", "version": 1, "site": file.site.name, "steps": steps });
+            let answer = json!({ "format": "cotenant-status", "version": 1, "site": file.site.name, "steps": steps });
             serde_json::to_string_pretty(&answer).map_err(|e| Failure::Bug(e.to_string()))?
         }
         CheckFormat::Text => {

@@ -37,6 +37,11 @@ const JUDGED_MIN: Duration = Duration::from_secs(3);
 pub(crate) fn run(options: &TryOptions, printer: &Printer) -> Result<Code, Failure> {
     let began = Instant::now();
     let total = Duration::from_secs_f64(options.minutes * 60.0);
+    if let Some(trace) = &options.trace {
+        // Told before a minute of calibration, and before an old demonstration is removed.
+        fs::File::open(trace)
+            .map_err(|error| Failure::input(format!("cannot read {}: {error}", trace.display())))?;
+    }
     prepare_folder(&options.out)?;
     with_interrupt(async |interrupt| {
         Try { options, printer: *printer, began, total, interrupt }.run().await
@@ -45,9 +50,8 @@ pub(crate) fn run(options: &TryOptions, printer: &Printer) -> Result<Code, Failu
 
 /// The folder must be ours to write into: new, empty, or one that `try` made before.
 fn prepare_folder(out: &Path) -> Result<(), Failure> {
-    let cannot = |error: std::io::Error| {
-        Failure::world(format!("cannot use {}: {error}", out.display()))
-    };
+    let cannot =
+        |error: std::io::Error| Failure::world(format!("cannot use {}: {error}", out.display()));
     let foreign = out.exists()
         && fs::read_dir(out).map_err(cannot)?.next().is_some()
         && !out.join(example::MARKER).exists();
@@ -61,7 +65,8 @@ fn prepare_folder(out: &Path) -> Result<(), Failure> {
         // A new demonstration: another site file, so the old evidence is about something else.
         for name in example::OWN {
             let path = out.join(name);
-            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
             match removed {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -70,8 +75,11 @@ fn prepare_folder(out: &Path) -> Result<(), Failure> {
         }
     }
     fs::create_dir_all(out).map_err(cannot)?;
-    fs::write(out.join(example::MARKER), "Made by `cotenant try`, which may replace what is here.\n")
-        .map_err(cannot)
+    fs::write(
+        out.join(example::MARKER),
+        "Made by `cotenant try`, which may replace what is here.\n",
+    )
+    .map_err(cannot)
 }
 
 struct Try<'a> {
@@ -107,7 +115,7 @@ impl Try<'_> {
         self.write(&example)?;
         let file = site_file::read(&out.join("site.yaml"), printer)?;
         let piloted = self.pilot(&file).await?;
-        example.set_objectives(&piloted.record).map_err(Failure::world)?;
+        example.set_objectives(&piloted).map_err(Failure::world)?;
         printer.note(&example.objectives_sentence());
         self.write(&example)?;
         let file = site_file::read(&out.join("site.yaml"), printer)?;
@@ -267,11 +275,8 @@ impl Try<'_> {
         time: Duration,
         pairs_min: Option<u32>,
     ) -> Result<Fit, Failure> {
-        let shape = BlockShape {
-            warm_up: piloted.warm_up,
-            judged: Duration::from_secs(10),
-            tail: TAIL,
-        };
+        let shape =
+            BlockShape { warm_up: piloted.warm_up, judged: Duration::from_secs(10), tail: TAIL };
         let rate_per_s = session.load(shape)?.tested(4).map_err(Failure::input)?.rate_per_s;
         let judged = (self.total / 30).clamp(JUDGED_MIN, Duration::from_secs(20));
         let budget = Budget {
@@ -309,8 +314,7 @@ impl Try<'_> {
         let judged = self.judge(file, &example.notes(), &next)?;
         let page = self.options.out.join("report.html");
         let json = self.options.out.join("report.json");
-        for (path, text) in
-            [(&page, render_html(&judged.report)), (&json, to_json(&judged.report))]
+        for (path, text) in [(&page, render_html(&judged.report)), (&json, to_json(&judged.report))]
         {
             fs::write(path, text).map_err(|error| {
                 Failure::world(format!("cannot write {}: {error}", path.display()))
@@ -345,7 +349,6 @@ fn failed_together(verdict: &Verdict) -> bool {
 
 /// This program's own path, for commands that are written down.
 pub(crate) fn own_path() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| {
-        Failure::world(format!("cannot find this program's own file: {error}"))
-    })
+    std::env::current_exe()
+        .map_err(|error| Failure::world(format!("cannot find this program's own file: {error}")))
 }

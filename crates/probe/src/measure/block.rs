@@ -324,12 +324,8 @@ fn assemble(
     };
     // The last readings of a process that exits are lost to the kernel's accounts and would look
     // like a stranger's: only readings from before the stop are looked at.
-    let before_stop: Vec<HostSample> = block
-        .host
-        .iter()
-        .filter(|sample| sample.at_ns <= block.judged_until_ns)
-        .cloned()
-        .collect();
+    let before_stop: Vec<HostSample> =
+        block.host.iter().filter(|sample| sample.at_ns <= block.judged_until_ns).cloned().collect();
     let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
     block.faults.extend(faults);
     block.remarks = remarks;

@@ -173,7 +173,8 @@ impl std::fmt::LowerHex for HexDigest<'_> {
 
 /// A seed for each pair and class (SplitMix64's finaliser).
 fn mix(seed: u64, pair: u32, class: u16) -> u64 {
-    let mut value = seed ^ (u64::from(pair) << 16 | u64::from(class)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut value =
+        seed ^ (u64::from(pair) << 16 | u64::from(class)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
@@ -291,10 +292,8 @@ fn stretch(arrivals: &Arrivals, pair: u32, length: Duration) -> Arrivals {
     let (start, available) = window.bounds(trace);
     let each = length.mul_f64(*rate_factor);
     let fits = (available.as_secs_f64() / each.as_secs_f64()).floor().max(1.0) as u32;
-    let window = TraceWindow::From {
-        start: start + each * (pair % fits),
-        length: each.min(available),
-    };
+    let window =
+        TraceWindow::From { start: start + each * (pair % fits), length: each.min(available) };
     Arrivals::Trace { trace: Arc::clone(trace), window, rate_factor: *rate_factor }
 }
 

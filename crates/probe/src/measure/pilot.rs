@@ -26,6 +26,8 @@ pub struct InferencePilot {
     pub ttft_p95_s: Option<f64>,
     /// Inter-token latency, 95th percentile, seconds.
     pub itl_p95_s: Option<f64>,
+    /// Whole request, 95th percentile, seconds.
+    pub e2e_p95_s: Option<f64>,
     /// Warm-up to cut: MSER-5 over the times to first token.
     pub warm_up: Duration,
 }
@@ -53,6 +55,7 @@ pub async fn pilot_inference(
     let steady = |request: &&RequestRecord| request.intended_ns >= warm_up.as_nanos() as u64;
     let ttft_s: Vec<f64> =
         result.requests.iter().filter(steady).map(RequestRecord::ttft_s).collect();
+    let e2e_s: Vec<f64> = result.requests.iter().filter(steady).map(RequestRecord::e2e_s).collect();
     let from = result.requests.iter().find(steady).map_or(0, |request| request.index);
     let gaps_s: Vec<f64> = result
         .gaps
@@ -64,6 +67,7 @@ pub async fn pilot_inference(
     Ok(InferencePilot {
         ttft_p95_s: quantile(&ttft_s),
         itl_p95_s: quantile(&gaps_s),
+        e2e_p95_s: quantile(&e2e_s),
         warm_up,
         requests: result.requests,
     })

@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cotenant_core::evidence::{
-    CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord,
-};
+use cotenant_core::evidence::{CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord};
 
 use crate::clock::monotonic_ns;
 use crate::host::{ProcessTable, listeners};
@@ -152,9 +150,7 @@ impl Rig {
         let engine = self.inference.as_ref().map(|rig| {
             let roots = match self.engine {
                 Some(engine) => vec![engine.pid],
-                None if rig.launch.is_none() => {
-                    listeners(Path::new("/proc"), rig.target.port())
-                }
+                None if rig.launch.is_none() => listeners(Path::new("/proc"), rig.target.port()),
                 None => Vec::new(),
             };
             (rig.name.clone(), roots)
@@ -326,9 +322,8 @@ impl Rig {
                 .map(|(at_ns, _)| *at_ns);
             (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns), stopping)
         });
-        let after_signal: Option<&CheckpointRecord> = checkpoints
-            .iter()
-            .rfind(|checkpoint| checkpoint.at_ns + zero_ns >= report.signal_ns);
+        let after_signal: Option<&CheckpointRecord> =
+            checkpoints.iter().rfind(|checkpoint| checkpoint.at_ns + zero_ns >= report.signal_ns);
         let checkpoint_step =
             checkpoints.last().map(|checkpoint| checkpoint.step).filter(|step| *step > 0);
         let drill = drill(
@@ -353,9 +348,7 @@ impl Rig {
         let started_ns = running.workload.started_ns;
         let (after, restore_s) = self.desk.look(running.workload.id, |watched| {
             let restore = watched.events.iter().find_map(|(at_ns, event)| match event {
-                TrainerEvent::Resumed { .. } => {
-                    Some(at_ns.saturating_sub(started_ns) as f64 / 1e9)
-                }
+                TrainerEvent::Resumed { .. } => Some(at_ns.saturating_sub(started_ns) as f64 / 1e9),
                 _ => None,
             });
             (steps(&watched.events, started_ns), restore)
@@ -457,10 +450,7 @@ pub(super) fn steps(events: &[(u64, TrainerEvent)], zero_ns: u64) -> Vec<StepRec
 }
 
 /// The checkpoints among a trainer's events, counted from `zero_ns`.
-pub(super) fn checkpoints(
-    events: &[(u64, TrainerEvent)],
-    zero_ns: u64,
-) -> Vec<CheckpointRecord> {
+pub(super) fn checkpoints(events: &[(u64, TrainerEvent)], zero_ns: u64) -> Vec<CheckpointRecord> {
     events
         .iter()
         .filter_map(|(at_ns, event)| match event {

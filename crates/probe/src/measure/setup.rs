@@ -114,9 +114,7 @@ pub fn declared_priority(site: &Site) -> Priority {
         SharingMode::HostCpu(HostCpu { neighbour_priority, .. }) => match neighbour_priority {
             NeighbourPriority::Normal => Priority::default(),
             NeighbourPriority::Idle => Priority { nice: None, idle: true },
-            NeighbourPriority::Nice(nice) => {
-                Priority { nice: Some(i32::from(*nice)), idle: false }
-            }
+            NeighbourPriority::Nice(nice) => Priority { nice: Some(i32::from(*nice)), idle: false },
         },
         _ => Priority::default(),
     }
@@ -130,13 +128,13 @@ fn launch(
     places: &Places,
 ) -> Launch {
     let affinity = match &site.sharing.mode {
-        SharingMode::HostCpu(host) => host
-            .affinity
-            .get(name)
-            .map(|cores| cores.iter().map(|core| *core as usize).collect()),
+        SharingMode::HostCpu(host) => {
+            host.affinity.get(name).map(|cores| cores.iter().map(|core| *core as usize).collect())
+        }
         _ => None,
     };
-    let cwd = declared.cwd.as_ref().map_or_else(|| places.folder.clone(), |c| places.folder.join(c));
+    let cwd =
+        declared.cwd.as_ref().map_or_else(|| places.folder.clone(), |c| places.folder.join(c));
     Launch {
         name: name.to_owned(),
         argv: declared.argv.clone(),
@@ -151,8 +149,11 @@ fn launch(
 fn patterns(workload: &Workload, training: &Training) -> Result<TrainerPatterns, SetupError> {
     let name = || workload.name.clone();
     let parse = |what: &'static str, text: &str| {
-        Template::parse(text)
-            .map_err(|source| SetupError::Template { workload: name(), what, source })
+        Template::parse(text).map_err(|source| SetupError::Template {
+            workload: name(),
+            what,
+            source,
+        })
     };
     let log = training.log.as_ref().ok_or_else(|| SetupError::NoLog(name()))?;
     let mut patterns = match &log.format {

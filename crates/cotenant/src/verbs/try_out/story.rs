@@ -21,8 +21,7 @@ pub(super) async fn service_time(session: &mut Session<'_>) -> Result<f64, Failu
         prompt: LengthDistribution::Fixed(64),
         output: LengthDistribution::Fixed(12),
     };
-    let one_by_one =
-        Arrivals::ClosedLoop { users: 1, think: Duration::ZERO, requests: REQUESTS };
+    let one_by_one = Arrivals::ClosedLoop { users: 1, think: Duration::ZERO, requests: REQUESTS };
     let load = schedule(&LoadSpec::new(one_by_one, lengths, Duration::from_secs(30), session.seed))
         .map_err(Failure::world)?;
     let shape = BlockShape {
