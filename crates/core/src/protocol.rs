@@ -221,7 +221,7 @@ impl Budget {
         // What is left over is more pairs: long runs have many blocks, not endless ones.
         let block = self.fixed() + judged;
         let most = self.time.as_secs_f64() / block.as_secs_f64();
-        let pairs = (pairs..).take_while(|p| f64::from(self.blocks(*p)) <= most).last()?;
+        let pairs = (pairs..=u32::MAX).take_while(|p| f64::from(self.blocks(*p)) <= most).last()?;
         Some(Fit {
             pairs,
             training_blocks: self.training_blocks(pairs),

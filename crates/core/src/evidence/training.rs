@@ -198,7 +198,9 @@ mod tests {
     #[test]
     fn a_log_without_losses_leaves_continuity_unknown() {
         let quiet = |mut steps: Vec<StepRecord>| {
-            steps.iter_mut().for_each(|step| step.loss = None);
+            for step in &mut steps {
+                step.loss = None;
+            }
             steps
         };
         let check =

@@ -81,12 +81,10 @@ impl Phases {
         };
         let obstacle = ways[0].iter().find(|phase| phase.places.is_empty()).map(|phase| {
             let what = format!(
-                "no block of test C was seen {}, a phase that {} of such blocks are in (a \
-                 checkpoint each {}, blocks of {})",
+                "no block of test C was seen {}, which {} of such blocks are (a checkpoint each {})",
                 in_phase(phase.name),
                 Percent(phase.weight),
-                Seconds(interval_s),
-                Seconds(judged_s)
+                Seconds(interval_s)
             );
             let missing = case.measure(
                 "a,c",

@@ -227,7 +227,7 @@ fn a_growing_queue_is_overload_and_has_no_percentile() {
     let check_overload = |run: &Run| {
         let mut loose = site();
         inference_mut(&mut loose).objectives.ttft_p95 = Some(Duration::from_secs(100));
-        let verdict = judged(&loose, &[run.clone()]);
+        let verdict = judged(&loose, std::slice::from_ref(run));
         check_gate(&verdict, GateKind::Inference, Ruling::Fail);
         let overload = finding(&verdict, GateKind::Inference, "overload");
         assert!(overload.explanation.contains("backlog"), "{}", overload.explanation);

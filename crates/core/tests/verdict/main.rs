@@ -1,5 +1,8 @@
 //! The judge against made evidence whose truth is known.
 
+#![expect(clippy::unwrap_used, reason = "a test may stop where its own evidence is not as made")]
+#![expect(clippy::format_push_string, reason = "the text of a verdict is short, and clarity wins")]
+
 mod cases;
 mod gates;
 mod pooling;

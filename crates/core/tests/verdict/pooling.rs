@@ -6,20 +6,20 @@ use cotenant_core::verdict::{GateKind, Question, Ruling, judge};
 
 use crate::support::{Recipe, check, check_gate, finding, judged, site, told};
 
-fn later(recipe: Recipe) -> Recipe {
-    Recipe { id: "20270105T000000Z-abc", day: 4, seed: recipe.seed + 100, ..recipe }
+fn later(recipe: &Recipe) -> Recipe {
+    Recipe { id: "20270105T000000Z-abc", day: 4, seed: recipe.seed + 100, ..recipe.clone() }
 }
 
 #[test]
 fn runs_pool_so_that_nobody_can_run_again_until_it_passes() {
     let bad = Recipe { misses_together: 0.3, ..Recipe::good() };
-    check(&judged(&site(), &[bad.run(), later(Recipe::good()).run()]), Ruling::Fail);
+    check(&judged(&site(), &[bad.run(), later(&Recipe::good()).run()]), Ruling::Fail);
 }
 
 #[test]
 fn a_run_on_another_driver_is_left_out_by_name() {
     let bad = Recipe { misses_together: 0.3, ..Recipe::good() }.run();
-    let mut good = later(Recipe::good()).run();
+    let mut good = later(&Recipe::good()).run();
     good.fingerprint.0.insert(Aspect::Driver, "driver 2".to_owned());
     let verdict = judged(&site(), &[good.clone(), bad.clone()]);
     check(&verdict, Ruling::Pass);
@@ -154,8 +154,8 @@ fn runs_that_were_left_out_are_shown() {
 
 #[test]
 fn an_audit_of_another_stack_counts_for_nothing() {
-    let declared = later(Recipe { misses_together: 0.3, ..Recipe::good() });
-    let mut remedy = later(Recipe { remedy: Some(Remedy::IdlePriority), ..Recipe::good() }).run();
+    let declared = later(&Recipe { misses_together: 0.3, ..Recipe::good() });
+    let mut remedy = later(&Recipe { remedy: Some(Remedy::IdlePriority), ..Recipe::good() }).run();
     remedy.id = "20270106T000000Z-abc".to_owned();
     remedy.seed = 7;
     let audits = std::mem::take(&mut remedy.audits);

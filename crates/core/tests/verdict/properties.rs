@@ -113,7 +113,7 @@ fn of_blocks(blocks: Vec<Block>) -> Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn more_misses_never_make_a_pass(

@@ -11,8 +11,8 @@ use cotenant_core::evidence::{
 use cotenant_core::site::{
     ChangeCycle, Checkpoint, CheckpointInterval, Demand, FailureDomain, HostCpu, Inference,
     InferenceObjectives, IsolationNeed, Maintenance, NeighbourPriority, Operations, Preemption,
-    Server, Sharing, SharingMode, Signal, Site, SiteKind, TokenCounts, Training,
-    TrainingObjectives, Workload, WorkloadKind,
+    Sharing, SharingMode, Signal, Site, SiteKind, TokenCounts, Training, TrainingObjectives,
+    Workload, WorkloadKind,
 };
 use cotenant_core::units::{RatePerSecond, Share};
 use cotenant_core::verdict::{Finding, Gate, GateKind, Question, Ruling, Verdict, judge};
@@ -86,7 +86,7 @@ pub(crate) fn site() -> Site {
         name: "made".to_owned(),
         time_zone: jiff::tz::TimeZone::UTC,
         as_of: None,
-        kind: SiteKind::Server(Box::new(Server::default())),
+        kind: SiteKind::Server(Box::default()),
         workloads: vec![
             workload("chat", WorkloadKind::Inference(Box::new(inference))),
             workload("train", WorkloadKind::Training(Box::new(training))),
