@@ -1,0 +1,48 @@
+//! `try` as a newcomer runs it, in the least time that it takes.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+
+mod support;
+
+use std::fs;
+
+use support::RUN_PATIENCE;
+use support::process::{Process, run};
+use tempfile::TempDir;
+
+#[test]
+fn try_ends_with_a_verdict_that_the_files_alone_give_again() {
+    let folder = TempDir::new().unwrap();
+    let mut process = Process::start(folder.path(), &["try", "--minutes", "1.5", "--out", "out"]);
+    let told = process.end(RUN_PATIENCE);
+    told.expect(&[0, 10, 20, 30, 40]).complains("no GPU claim").complains("EXAMPLE OBJECTIVES");
+    process.expect_no_family();
+    let out = folder.path().join("out");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("EXAMPLE OBJECTIVE"));
+    let site = fs::read_to_string(out.join("site.yaml")).unwrap();
+    assert!(site.starts_with("# EXAMPLE OBJECTIVES"), "{site}");
+    run(folder.path(), &["check", "out/site.yaml"]).expect(&[0]);
+
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
+    let arguments = ["verdict", "out/site.yaml", "--format", "json"];
+    let first = run(folder.path(), &arguments);
+    first.expect(&[0, 10, 20, 30]);
+    let second = run(folder.path(), &arguments);
+    assert_eq!((first.code, &first.stdout), (second.code, &second.stdout));
+    assert_eq!(first.json()["verdict"], report["verdict"]);
+    // A test that proves nothing is INVALID for `try`; for `verdict` it is evidence that is missing.
+    let same = told.code == first.code || (told.code == Some(40) && first.code == Some(30));
+    assert!(same, "try ended with {:?}, verdict with {:?}", told.code, first.code);
+    let status = run(folder.path(), &["status", "out/site.yaml"]);
+    status.expect(&[0]);
+
+    // The folder is known as one that `try` made, and what else lies in it stays.
+    fs::write(out.join("mine.txt"), "mine").unwrap();
+    let again = ["try", "--minutes", "0.05", "--out", "out"];
+    let mut process = Process::start(folder.path(), &again);
+    process.end(RUN_PATIENCE).expect(&[2]).complains("--minutes");
+    process.expect_no_family();
+    assert_eq!(fs::read_to_string(out.join("mine.txt")).unwrap(), "mine");
+}
