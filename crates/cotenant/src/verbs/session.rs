@@ -330,12 +330,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Runs what a writer still lacks. `after_block` is called with the blocks finished so far and
-    /// says whether to go on.
+    /// Runs what a writer still lacks. `go_on` is asked after each block, with the number of finished
+    /// ones.
     pub(crate) async fn run(
         &mut self,
         mut writer: RunWriter,
-        after_block: &mut dyn FnMut(usize) -> bool,
+        go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<RunStatus, Failure> {
         let plan = writer.plan().clone();
         let seconds = Duration::from_secs_f64;
@@ -348,8 +348,6 @@ impl<'a> Session<'a> {
         let loads = self.load(shape)?;
         let finished = writer.finished().into_iter().collect();
         let work = self.printer.work(plan.schedule.len() as u64);
-        let (enough, stopped) = watch::channel(false);
-        let interrupt = either(self.interrupt.clone(), stopped);
         let mut sink = Folder { writer: &mut writer };
         let result = Runner {
             rig: &mut self.rig,
@@ -362,19 +360,17 @@ impl<'a> Session<'a> {
                 Progress::Begun { plan, finished, left, .. } => {
                     work.step(finished as u64, &doing(&plan), left);
                 }
-                Progress::Finished { plan, faults, finished, .. } => {
+                Progress::Finished { plan, faults } => {
                     for fault in faults {
                         work.say(&format!("  block {}: left out: {fault}", plan.index));
-                    }
-                    if !after_block(finished) {
-                        let _ = enough.send(true);
                     }
                 }
                 Progress::Again { plan, reason } => {
                     work.say(&format!("  block {}: again, because {reason}", plan.index));
                 }
             },
-            interrupt,
+            go_on,
+            interrupt: self.interrupt.clone(),
         }
         .run()
         .await;
@@ -388,16 +384,17 @@ impl<'a> Session<'a> {
                 finish(writer, RunStatus::Complete)?;
                 Ok(RunStatus::Complete)
             }
+            Err(RunError::Stopped) => {
+                finish(writer, RunStatus::Interrupted)?;
+                Ok(RunStatus::Interrupted)
+            }
             Err(RunError::Interrupted) => {
                 finish(writer, RunStatus::Interrupted)?;
-                if *self.interrupt.borrow() {
-                    return Err(Failure::Interrupted(format!(
-                        "interrupted: the finished blocks are kept\n\nhint: `cotenant measure {} \
-                         --resume` goes on",
-                        self.file.name()
-                    )));
-                }
-                Ok(RunStatus::Interrupted)
+                Err(Failure::Interrupted(format!(
+                    "interrupted: the finished blocks are kept\n\nhint: `cotenant measure {} \
+                     --resume` goes on",
+                    self.file.name()
+                )))
             }
             Err(error) => {
                 finish(writer, RunStatus::Interrupted)?;
@@ -473,20 +470,6 @@ pub(crate) fn with_interrupt<T>(
         std::future::pending::<()>().await;
     });
     runtime.block_on(verb(interrupt))
-}
-
-/// A switch that is thrown when either of two is.
-fn either(mut one: Interrupt, mut other: Interrupt) -> Interrupt {
-    let (throw, thrown) = watch::channel(*one.borrow() || *other.borrow());
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = one.wait_for(|thrown| *thrown) => {}
-            Ok(_) = other.wait_for(|thrown| *thrown) => {}
-        }
-        let _ = throw.send(true);
-        throw.closed().await;
-    });
-    thrown
 }
 
 /// What stands in requests, by engine: exact lengths where the engine takes token ids or a token is

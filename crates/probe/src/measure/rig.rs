@@ -364,6 +364,12 @@ impl Rig {
         self.resumes.extend(pending.block.map(|block| (block, check)));
     }
 
+    /// Forgets every stop whose resume was not seen.
+    pub(super) fn forget_stops(&mut self) {
+        self.pending = None;
+        self.resumes.clear();
+    }
+
     /// Whether a drill waits for the start after it.
     pub(super) fn awaits_resume(&self) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.block.is_some())

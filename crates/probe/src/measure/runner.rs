@@ -35,8 +35,6 @@ pub enum Progress {
         plan: PlannedBlock,
         /// Why it does not count, if it does not.
         faults: Vec<String>,
-        /// Blocks finished so far.
-        finished: usize,
     },
     /// A block failed and is tried again.
     Again {
@@ -53,6 +51,9 @@ pub enum RunError {
     /// The user asked to stop. Finished blocks are kept.
     #[error("interrupted; the finished blocks are kept")]
     Interrupted,
+    /// Whoever was asked whether to go on said no. Finished blocks are kept.
+    #[error("stopped before the end of the schedule; the finished blocks are kept")]
+    Stopped,
     /// A block could not be run.
     #[error("block {index} of test {letter}: {source}")]
     Block {
@@ -90,6 +91,8 @@ pub struct Runner<'a> {
     pub sink: &'a mut dyn Sink,
     /// Who is told.
     pub progress: &'a mut dyn FnMut(Progress),
+    /// Asked after each block, with the number of finished ones, whether to go on.
+    pub go_on: &'a mut dyn FnMut(usize) -> bool,
     /// The user's switch.
     pub interrupt: Interrupt,
 }
@@ -100,6 +103,8 @@ impl Runner<'_> {
     /// # Errors
     /// Blocks that were finished before are safe in the sink.
     pub async fn run(mut self) -> Result<(), RunError> {
+        // A stop that an earlier run made is no drill of this one.
+        self.rig.forget_stops();
         let result = self.run_blocks().await;
         // The last drill has a resume too: the neighbour is started once more, and only for that.
         let result = match result {
@@ -107,7 +112,9 @@ impl Runner<'_> {
             Err(error) => Err(error),
         };
         let down = self.rig.neighbour_down(crate::clock::monotonic_ns(), None).await;
-        result.and(down.map(|_| ()).map_err(RunError::from))
+        let resumes = self.hand_over_resumes();
+        self.rig.forget_stops();
+        result.and(down.map(|_| ()).map_err(RunError::from)).and(resumes)
     }
 
     async fn run_blocks(&mut self) -> Result<(), RunError> {
@@ -155,13 +162,11 @@ impl Runner<'_> {
         };
         self.sink.block(&block).map_err(RunError::Sink)?;
         self.finished.insert(plan.index);
-        for (index, resume) in self.rig.take_resumes() {
-            self.sink.resume(index, &resume).map_err(RunError::Sink)?;
-        }
+        self.hand_over_resumes()?;
         let faults = block.faults.iter().map(BlockFault::sentence).collect();
-        let finished = self.finished.len();
-        (self.progress)(Progress::Finished { plan, faults, finished });
-        Ok(())
+        (self.progress)(Progress::Finished { plan, faults });
+        let is_last = self.finished.len() == self.schedule.len();
+        if is_last || (self.go_on)(self.finished.len()) { Ok(()) } else { Err(RunError::Stopped) }
     }
 
     /// Starts the neighbour once more to see whether it resumes from the last drill.
@@ -173,10 +178,15 @@ impl Runner<'_> {
         let steps = self.rules.steps_before_load.max(super::rig::RESUME_STEPS);
         self.rig.neighbour_up(remedy, steps).await?;
         self.rig.see_resume();
-        for (index, resume) in self.rig.take_resumes() {
-            self.sink.resume(index, &resume).map_err(RunError::Sink)?;
-        }
-        Ok(())
+        self.hand_over_resumes()
+    }
+
+    fn hand_over_resumes(&mut self) -> Result<(), RunError> {
+        self.rig
+            .take_resumes()
+            .into_iter()
+            .try_for_each(|(index, resume)| self.sink.resume(index, &resume))
+            .map_err(RunError::Sink)
     }
 
     fn time_left(&self) -> Duration {
