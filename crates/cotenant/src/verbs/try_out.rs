@@ -242,7 +242,7 @@ impl Try<'_> {
         let audit = session.audit_priority(Priority { nice: None, idle: true }).await?;
         let budget = self.left().saturating_sub(began.elapsed());
         // Pairs with inference alone, where the time allows them; else only what must be judged.
-        let fit = self.fit(file, session, piloted, tests, budget, Some(4));
+        let fit = self.fit(file, session, piloted, tests, budget, Some(6));
         let (tests, fit) = match fit {
             Ok(fit) => (tests, fit),
             Err(_) => match self.fit(file, session, piloted, together, budget, None) {
