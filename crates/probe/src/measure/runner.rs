@@ -109,6 +109,7 @@ impl Runner<'_> {
         // The last drill has a resume too: the neighbour is started once more, and only for that.
         let result = match result {
             Ok(()) => self.last_resume().await,
+            Err(RunError::Stopped) => self.last_resume().await.and(Err(RunError::Stopped)),
             Err(error) => Err(error),
         };
         let down = self.rig.neighbour_down(crate::clock::monotonic_ns(), None).await;
@@ -174,7 +175,7 @@ impl Runner<'_> {
         if !self.rig.awaits_resume() {
             return Ok(());
         }
-        let remedy = self.schedule.last().and_then(|plan| plan.remedy);
+        let remedy = self.schedule.iter().find_map(|plan| plan.remedy);
         let steps = self.rules.steps_before_load.max(super::rig::RESUME_STEPS);
         self.rig.neighbour_up(remedy, steps).await?;
         self.rig.see_resume();
