@@ -13,10 +13,17 @@ use tempfile::TempDir;
 #[test]
 fn try_ends_with_a_verdict_that_the_files_alone_give_again() {
     let folder = TempDir::new().unwrap();
-    let mut process = Process::start(folder.path(), &["try", "--minutes", "1.5", "--out", "out"]);
-    let told = process.end(RUN_PATIENCE);
+    // The least time is enough for a machine that does nothing else; a loaded one says that it is
+    // not, and is given more.
+    let told = ["1.5", "3", "6"].into_iter().find_map(|minutes| {
+        let arguments = ["try", "--minutes", minutes, "--out", "out"];
+        let mut process = Process::start(folder.path(), &arguments);
+        let told = process.end(2 * RUN_PATIENCE);
+        process.expect_no_family();
+        (!told.stderr.contains("do not fit into")).then_some(told)
+    });
+    let told = told.expect("a time that is enough");
     told.expect(&[0, 10, 20, 30, 40]).complains("no GPU claim").complains("EXAMPLE OBJECTIVES");
-    process.expect_no_family();
     let out = folder.path().join("out");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("EXAMPLE OBJECTIVE"));
