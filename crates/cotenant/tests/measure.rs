@@ -353,6 +353,9 @@ fn an_interrupted_run_keeps_its_blocks_and_goes_on() {
     told.expect(&[2]).complains("no interrupted run");
 }
 
+/// Chosen once: the moments of the kills are random, and the same in every run of the tests.
+const SEED: u64 = 20_261_130;
+
 /// When a run is killed: a moment after something was seen.
 #[derive(Clone, Copy, Debug)]
 enum Seen {
@@ -367,8 +370,6 @@ enum Seen {
 #[test]
 fn a_run_killed_at_any_point_leaves_readable_evidence_and_no_process() {
     let _alone = alone();
-    // Chosen once; the moments are random, and the same in every run of the tests.
-    const SEED: u64 = 20_261_130;
     eprintln!("seed {SEED}");
     let mut random = Random(SEED);
     let points = [
