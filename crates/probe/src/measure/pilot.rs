@@ -16,6 +16,8 @@ use super::rig::{Rig, steps};
 
 /// Least warm-up: a load that starts on an empty engine needs a moment to fill it.
 const WARM_UP_MIN: Duration = Duration::from_millis(500);
+/// Steps of the neighbour without which nothing is known of their length.
+const PILOT_STEPS_MIN: usize = 2;
 
 /// What the pilot saw of inference alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,6 +108,16 @@ pub async fn pilot_neighbour(
     let began_ns = monotonic_ns();
     sleep_until(began_ns + length.as_nanos() as u64, interrupt).await?;
     let Some(running) = rig.running else { return Ok(NeighbourPilot::default()) };
+    // A neighbour whose steps are long beside the look is watched until it has shown some.
+    let patience = rig.neighbour.as_ref().map_or(Duration::ZERO, |rig| rig.ready_within);
+    let shown = rig.desk.wait(running.workload.id, patience, |watched| {
+        let enough = steps(&watched.events, began_ns).len() >= PILOT_STEPS_MIN;
+        (enough || watched.exit.is_some()).then_some(())
+    });
+    tokio::select! {
+        _ = shown => {}
+        _ = interrupt.wait_for(|thrown| *thrown) => return Err(BlockError::Interrupted),
+    }
     let seen = rig.desk.look(running.workload.id, |watched| steps(&watched.events, began_ns));
     let durations: Vec<f64> = seen.iter().filter_map(|step| step.duration_s).collect();
     let step_s = if durations.is_empty() {
