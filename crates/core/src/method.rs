@@ -2,7 +2,7 @@
 //! what, or open with the command that does it.
 
 use crate::evidence::{Condition, Run};
-use crate::site::{Site, SharingMode, WorkloadKind};
+use crate::site::{SharingMode, Site, WorkloadKind};
 use crate::verdict::{GateKind, Ruling, Stale, Verdict, stale};
 
 /// How far a step is.
@@ -110,8 +110,7 @@ impl Look<'_> {
         if let Some(run) = measured.last() {
             return State::Done(format!("step times of run {}", run.id));
         }
-        let declared =
-            self.site.training().any(|(_, training)| training.step_time_alone.is_some());
+        let declared = self.site.training().any(|(_, training)| training.step_time_alone.is_some());
         if declared {
             return State::Done("declared: step_time_alone".into());
         }
@@ -158,9 +157,8 @@ impl Look<'_> {
     }
 
     fn runs_with(&self, condition: Condition) -> Vec<&Run> {
-        let has = |run: &&Run| {
-            run.blocks.iter().any(|b| b.plan.condition == condition && b.is_valid())
-        };
+        let has =
+            |run: &&Run| run.blocks.iter().any(|b| b.plan.condition == condition && b.is_valid());
         self.runs.iter().filter(has).collect()
     }
 
@@ -176,14 +174,12 @@ impl Look<'_> {
         }
         let stale: Vec<&Stale> =
             self.stale.iter().filter(|stale| stale.condition == condition).collect();
-        let fresh: Vec<&Run> = runs
-            .into_iter()
-            .filter(|run| stale.iter().all(|stale| stale.run != run.id))
-            .collect();
+        let fresh: Vec<&Run> =
+            runs.into_iter().filter(|run| stale.iter().all(|stale| stale.run != run.id)).collect();
         if fresh.is_empty() {
-            let why = stale.last().map_or_else(String::new, |stale| {
-                format!("run {}: {}", stale.run, stale.what)
-            });
+            let why = stale
+                .last()
+                .map_or_else(String::new, |stale| format!("run {}: {}", stale.run, stale.what));
             return State::Stale(why);
         }
         let blocks: usize = fresh

@@ -335,7 +335,9 @@ mod tests {
     #[test]
     fn orders_differ_between_seeds_and_agree_within_one() {
         let orders: Vec<Vec<char>> = (0..20)
-            .map(|seed| schedule(&design(6, 2, seed)).iter().map(|b| b.condition.letter()).collect())
+            .map(|seed| {
+                schedule(&design(6, 2, seed)).iter().map(|b| b.condition.letter()).collect()
+            })
             .collect();
         assert!(orders.iter().any(|order| order != &orders[0]));
         assert_eq!(schedule(&design(6, 2, 9)), schedule(&design(6, 2, 9)));
@@ -346,9 +348,11 @@ mod tests {
         let blocks = schedule(&design(8, 0, 3));
         let with = blocks.iter().filter(|block| block.phase == Phase::Checkpoint).count();
         assert_eq!(with, 4);
-        assert!(blocks
-            .iter()
-            .all(|block| block.condition == Condition::C || block.phase == Phase::Steady));
+        assert!(
+            blocks
+                .iter()
+                .all(|block| block.condition == Condition::C || block.phase == Phase::Steady)
+        );
     }
 
     #[test]

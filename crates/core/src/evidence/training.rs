@@ -203,8 +203,13 @@ mod tests {
             }
             steps
         };
-        let check =
-            ResumeCheck::compare(&quiet(steps(1..9, 0.0)), &quiet(steps(9..12, 0.0)), Some(8), 1.0, None);
+        let check = ResumeCheck::compare(
+            &quiet(steps(1..9, 0.0)),
+            &quiet(steps(9..12, 0.0)),
+            Some(8),
+            1.0,
+            None,
+        );
         assert_eq!((check.failure, check.loss_after, check.loss_tolerance), (None, None, None));
     }
 }

@@ -140,7 +140,11 @@ mod tests {
 
     #[test]
     fn lines() {
-        check("step={step} loss={loss}", "step=1 loss=2.5 x", Some(&[("step", "1"), ("loss", "2.5")]));
+        check(
+            "step={step} loss={loss}",
+            "step=1 loss=2.5 x",
+            Some(&[("step", "1"), ("loss", "2.5")]),
+        );
         check("step={step},", "step=1,", Some(&[("step", "1")]));
         check("step={step},", "step=1", None);
         check("step={step}", "step= 1", None);

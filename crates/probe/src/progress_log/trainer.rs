@@ -26,7 +26,9 @@ impl TrainerPatterns {
     pub fn embedded() -> Result<Self, TemplateError> {
         Ok(Self {
             step: Template::parse("step={step} loss={loss} step_s={step_s} tokens={tokens}")?,
-            checkpoint: Some(Template::parse("checkpoint step={step} seconds={seconds} bytes={bytes}")?),
+            checkpoint: Some(Template::parse(
+                "checkpoint step={step} seconds={seconds} bytes={bytes}",
+            )?),
             resumed: Some(Template::parse("resumed step={step} seconds={seconds}")?),
             stopping: Some(Template::parse("stopping step={step}")?),
         })
@@ -127,9 +129,10 @@ fn count(fields: &[(&str, &str)], name: &str) -> Option<u64> {
 }
 
 fn duration_s(fields: &[(&str, &str)]) -> Option<f64> {
-    let seconds = [("step_s", 1.0), ("duration_s", 1.0), ("seconds", 1.0), ("step_ms", 1e-3), ("ms", 1e-3)]
-        .into_iter()
-        .find_map(|(name, unit_s)| number(fields, name).map(|value| value * unit_s))?;
+    let seconds =
+        [("step_s", 1.0), ("duration_s", 1.0), ("seconds", 1.0), ("step_ms", 1e-3), ("ms", 1e-3)]
+            .into_iter()
+            .find_map(|(name, unit_s)| number(fields, name).map(|value| value * unit_s))?;
     (seconds >= 0.0 && seconds.is_finite()).then_some(seconds)
 }
 
@@ -171,7 +174,8 @@ mod tests {
     #[test]
     fn units_come_from_the_name_and_thousands_are_read() {
         let patterns = TrainerPatterns {
-            step: Template::parse("iter {step}: loss {loss}, time {step_ms}ms, tok {tokens}").unwrap(),
+            step: Template::parse("iter {step}: loss {loss}, time {step_ms}ms, tok {tokens}")
+                .unwrap(),
             checkpoint: None,
             resumed: None,
             stopping: None,
