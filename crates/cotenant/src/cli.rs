@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(name = "cotenant", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Print only the answer and errors
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = 100)]
     pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -203,6 +203,6 @@ pub(crate) enum EngineVerb {
 fn above_zero(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() && value <= 100_000.0 => Ok(value),
-        _ => Err("a number above 0 is needed".into()),
+        _ => Err("a number above 0 and at most 100000 is needed".into()),
     }
 }

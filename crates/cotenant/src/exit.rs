@@ -130,9 +130,7 @@ pub(crate) fn failed(failure: &Failure, printer: &Printer) -> ExitCode {
 
 /// Tells what is wrong with the command line, or the help that was asked for.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let asked_for = !error.use_stderr();
-    if error.print().is_err() || asked_for {
-        return Code::Answered.into();
-    }
-    Code::Input.into()
+    // A reader that is gone changes nothing about what was asked.
+    let _ = error.print();
+    if error.use_stderr() { Code::Input.into() } else { Code::Answered.into() }
 }

@@ -75,9 +75,16 @@ pub fn judge(question: &Question<'_>) -> Verdict {
     };
     let mut excluded = excluded.to_vec();
     excluded.extend(left_out(pool.as_ref()));
+    // A reason that asks for evidence would mislead where evidence was gathered and is void.
+    let reason = match &validity {
+        Validity::Invalid(reasons) if decision.ruling == Ruling::NotProven => {
+            format!("the tests prove nothing: {}", reasons.join("; "))
+        }
+        _ => decision.reason,
+    };
     Verdict {
         ruling: decision.ruling,
-        reason: decision.reason,
+        reason,
         conditions: decision.conditions,
         missing: open,
         gates: decision.gates,

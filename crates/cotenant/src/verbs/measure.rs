@@ -49,7 +49,10 @@ async fn measure(
     let mut session = Session::open(file, subject, seed, interrupt, printer)?;
     let result = async {
         session.engine_up().await?;
-        printer.note("pilot: inference alone, then the neighbour, then what enforces the sharing");
+        printer.note(match subject.neighbour {
+            Some(_) => "pilot: inference alone, then the neighbour, then what enforces the sharing",
+            None => "pilot: inference alone",
+        });
         let pilot = Duration::from_secs_f64(options.pilot_seconds);
         let piloted = session.pilot(pilot, pilot / 2, remedy).await?;
         let fit = fit(options, &session, tests, piloted.warm_up)?;
@@ -60,7 +63,8 @@ async fn measure(
     }
     .await;
     session.close().await;
-    conclude(file, evidence, result?, printer)
+    result?;
+    conclude(file, evidence, printer)
 }
 
 async fn resume(
@@ -102,7 +106,12 @@ async fn resume(
         Some(last.run.neighbour.as_str()).filter(|name| !name.is_empty()),
         tests,
     )?;
-    let _ = options;
+    if options.minutes.is_some() || options.seed.is_some() || options.block_seconds.is_some() {
+        return Err(Failure::input(
+            "a run goes on as it was planned: --minutes, --seed and --block-seconds cannot be \
+             changed\n\nhint: leave them out, or begin a new run without --resume",
+        ));
+    }
     let mut session = Session::open(file, subject, last.run.seed, interrupt, printer)?;
     let id = last.run.id.clone();
     let result = async {
@@ -121,7 +130,8 @@ async fn resume(
     }
     .await;
     session.close().await;
-    conclude(file, evidence, result?, printer)
+    result?;
+    conclude(file, evidence, printer)
 }
 
 fn subject<'a>(
@@ -203,12 +213,7 @@ fn new_seed() -> u64 {
 
 /// Tells what the evidence says now. Whether it passes is for `verdict`; whether the test can prove
 /// anything is for `measure`.
-fn conclude(
-    file: &SiteFile,
-    evidence: &Path,
-    _status: RunStatus,
-    printer: Printer,
-) -> Result<Code, Failure> {
+fn conclude(file: &SiteFile, evidence: &Path, printer: Printer) -> Result<Code, Failure> {
     let judged = judged(&Judging { file, evidence, as_of: None, notes: &[], next_steps: &[] })?;
     let options = TerminalOptions { width: 80, color: printer.color() };
     printer.data(&render_terminal(&judged.report, &options))?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, Pilot, Remedy, ResumeCheck};
 use cotenant_core::protocol::{BlockShape, Design, Fit, Tests, schedule};
-use cotenant_core::site::{Inference, Site, Training, Workload, WorkloadKind};
+use cotenant_core::site::{Inference, LatencyMetric, Site, Training, Workload, WorkloadKind};
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
@@ -165,7 +165,13 @@ impl<'a> Session<'a> {
 
     /// Makes sure that the engine answers, and learns what it is.
     pub(crate) async fn engine_up(&mut self) -> Result<(), Failure> {
-        self.rig.engine_up().await.map_err(Failure::world)?;
+        let mut interrupt = self.interrupt.clone();
+        tokio::select! {
+            up = self.rig.engine_up() => { up.map_err(Failure::world)?; }
+            _ = interrupt.wait_for(|thrown| *thrown) => {
+                return Err(Failure::Interrupted("interrupted before any block began".into()));
+            }
+        }
         let (workload, inference) = self.subject.inference;
         self.engine = measure::engine_facts(&inference.endpoint).await;
         if workload.model.is_none()
@@ -180,10 +186,18 @@ impl<'a> Session<'a> {
     pub(crate) fn rules(&self, shape: BlockShape) -> Rules {
         let (workload, inference) = self.subject.inference;
         let classes = workload.classes.iter().filter_map(|class| class.objectives.as_ref());
+        // A late send moves a time to first token by as much; a late read moves a gap between
+        // tokens by about half of what one send in a hundred is late.
         let tightest_s = classes
             .chain([&inference.objectives])
             .flat_map(cotenant_core::site::InferenceObjectives::latency)
-            .map(|objective| objective.target.as_secs_f64())
+            .map(|objective| {
+                let target_s = objective.target.as_secs_f64();
+                match objective.metric {
+                    LatencyMetric::Ttft | LatencyMetric::E2e => target_s,
+                    LatencyMetric::Itl | LatencyMetric::Tpot => 2.0 * target_s,
+                }
+            })
             .fold(f64::INFINITY, f64::min);
         let tightest_s = if tightest_s.is_finite() { tightest_s } else { OBJECTIVE_DEFAULT_S };
         let cores = self.host.cores_usable.as_ref().map_or(1.0, |cores| f64::from(cores.count));

@@ -23,6 +23,8 @@ use crate::verbs::session::{Piloted, Session, Subject, begin, with_interrupt};
 
 use example::{Example, Load};
 
+/// Shortest demonstration: a pilot, and three pairs of the shortest blocks.
+const LEAST: Duration = Duration::from_secs(75);
 /// Time kept for the last judgement and the page.
 const CLOSING: Duration = Duration::from_secs(4);
 /// Load that goes on while the trainer is told to stop.
@@ -37,6 +39,14 @@ const JUDGED_MIN: Duration = Duration::from_secs(3);
 pub(crate) fn run(options: &TryOptions, printer: &Printer) -> Result<Code, Failure> {
     let began = Instant::now();
     let total = Duration::from_secs_f64(options.minutes * 60.0);
+    if total < LEAST {
+        return Err(Failure::input(format!(
+            "{} is too short: starting, a pilot and three pairs of blocks take {}\n\nhint: give \
+             more time with --minutes",
+            minutes(total),
+            minutes(LEAST)
+        )));
+    }
     if let Some(trace) = &options.trace {
         // Told before a minute of calibration, and before an old demonstration is removed.
         fs::File::open(trace)
@@ -189,7 +199,14 @@ impl Try<'_> {
         piloted: &Piloted,
     ) -> Result<(), Failure> {
         let all = Tests { a: true, b: true, c: true };
-        let fit = self.fit(file, session, piloted, all, self.left(), None)?;
+        let fit = match self.fit(file, session, piloted, all, self.left(), None) {
+            Ok(fit) => fit,
+            Err(_) => {
+                self.printer
+                    .note("the machine was slow to start, so this takes longer than was asked for");
+                self.fit(file, session, piloted, all, LEAST, None)?
+            }
+        };
         let plan = session.plan(all, &fit, piloted, None, 0.0)?;
         let schedule = plan.schedule.clone();
         let writer = begin(&file.evidence(), &plan, &piloted.audits)?;

@@ -21,6 +21,8 @@ use super::rig::{Rig, RigError, checkpoints, steps};
 
 /// Pause between two readings of the host.
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
+/// How long before the stop the last reading of a block is taken.
+const LAST_LOOK: Duration = Duration::from_millis(60);
 /// Pause between two readings of the engine's metrics.
 const SCRAPE_EVERY: Duration = Duration::from_millis(250);
 /// Longest rest for an engine that still works on old requests.
@@ -51,11 +53,15 @@ pub(super) async fn run_block(
     load: Option<&Schedule>,
     interrupt: &mut Interrupt,
 ) -> Result<Block, BlockError> {
-    prepare(rig, rules, plan).await?;
+    tokio::select! {
+        prepared = prepare(rig, rules, plan) => prepared?,
+        _ = interrupt.wait_for(|thrown| *thrown) => return Err(BlockError::Interrupted),
+    }
     let started = crate::clock::wall_clock();
     let zero = Instant::now();
     let zero_ns = monotonic_ns();
-    let watchers = Watchers::start(rig, zero_ns);
+    let judged_until = rules.shape.warm_up + rules.shape.judged;
+    let watchers = Watchers::start(rig, zero_ns, judged_until.as_nanos() as u64);
     let client = match load.filter(|_| plan.condition != Condition::B) {
         Some(schedule) => Some(Client::start(rig, rules, schedule, zero)?),
         None => None,
@@ -228,11 +234,17 @@ struct Watchers {
 }
 
 impl Watchers {
-    fn start(rig: &Rig, zero_ns: u64) -> Self {
+    fn start(rig: &Rig, zero_ns: u64, judged_until_ns: u64) -> Self {
         let (stop, stopped) = watch::channel(false);
         let workloads = rig.workloads();
         let guardian = rig.supervisor.guardian_pid();
-        let host = tokio::spawn(watch_host(workloads, guardian, zero_ns, stopped.clone()));
+        let host = tokio::spawn(watch_host(
+            workloads,
+            guardian,
+            zero_ns,
+            judged_until_ns,
+            stopped.clone(),
+        ));
         let url = rig.inference.as_ref().and_then(|inference| inference.metrics_url.clone());
         let engine = tokio::spawn(watch_engine(url, zero_ns, stopped));
         Self { stop, host, engine }
@@ -247,10 +259,13 @@ impl Watchers {
     }
 }
 
+/// Reads the host each second, and once more just before the neighbour is told to stop: a block of
+/// less than a second has a reading too.
 async fn watch_host(
     workloads: Vec<(String, Vec<u32>)>,
     guardian: u32,
     zero_ns: u64,
+    judged_until_ns: u64,
     mut stopped: watch::Receiver<bool>,
 ) -> Vec<HostSample> {
     let mut sampler = Sampler::new(&[std::process::id(), guardian]);
@@ -259,15 +274,20 @@ async fn watch_host(
     // The first reading has nothing to compare with; it only sets the counters.
     sampler.sample(0, &workloads);
     let mut samples = Vec::new();
+    let last_look_ns = judged_until_ns.saturating_sub(LAST_LOOK.as_nanos() as u64);
+    let now_ns = || monotonic_ns().saturating_sub(zero_ns);
     loop {
+        let now = now_ns();
+        let next = now + SAMPLE_EVERY.as_nanos() as u64;
+        let next = if now < last_look_ns { next.min(last_look_ns) } else { next };
         let ended = tokio::select! {
-            () = tokio::time::sleep(SAMPLE_EVERY) => false,
+            () = tokio::time::sleep(Duration::from_nanos(next - now)) => false,
             _ = stopped.wait_for(|stopped| *stopped) => true,
         };
         if ended {
             return samples;
         }
-        samples.push(sampler.sample(monotonic_ns().saturating_sub(zero_ns), &workloads));
+        samples.push(sampler.sample(now_ns(), &workloads));
     }
 }
 
