@@ -162,12 +162,17 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
     let shown = broken.map_or(*newest, |(_, audit)| audit);
     let word = if binds(shown) { "binds" } else { "enforcement not effective" };
     finding.observed = Some(shown.ratio_measured);
-    finding.explanation = format!(
-        "{word}: the neighbour got {} times what inference got, {} times were expected ({})",
-        ratio(shown.ratio_measured),
-        ratio(shown.ratio_expected),
-        shown.method
-    );
+    finding.explanation = if mechanism == AUDIT_FAULTS {
+        // Nothing is shared out in this audit, so its ratio means nothing to a reader.
+        format!("{word}: {}", shown.method)
+    } else {
+        format!(
+            "{word}: the neighbour got {} times what inference got, {} times were expected ({})",
+            ratio(shown.ratio_measured),
+            ratio(shown.ratio_expected),
+            shown.method
+        )
+    };
     finding
 }
 

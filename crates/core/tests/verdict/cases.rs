@@ -6,11 +6,12 @@ use cotenant_core::evidence::{
     Condition, EnforcementAudit, PointEstimate, PointMetric, RequestRecord, Run, StepRecord,
 };
 use cotenant_core::site::{
-    InferenceObjectives, Server, SharingMode, SiteKind, TimeSlicing, TrainingObjectives,
+    InferenceObjectives, IsolationProperty, Server, SharingMode, SiteKind, TimeSlicing,
+    TrainingObjectives,
 };
 use cotenant_core::stats;
 use cotenant_core::units::RatePerSecond;
-use cotenant_core::verdict::{GateKind, Question, Ruling, judge};
+use cotenant_core::verdict::{AUDIT_FAULTS, GateKind, Question, Ruling, judge};
 
 use crate::support::{
     JUDGED_FROM_NS, Recipe, SECOND, check, check_gate, finding, gate, host, inference_mut, judged,
@@ -192,6 +193,38 @@ fn a_limit_that_does_not_bind_fails_isolation() {
     assert!(summary.contains("0.85") && summary.contains("0.43"), "{summary}");
     check(&with_audit(13.2, 34.9), Ruling::Pass);
     check_gate(&with_audit(23.1, 23.1), GateKind::Isolation, Ruling::Fail);
+}
+
+/// What was done and seen decides, and is all that a reader is told: nothing is shared out.
+#[test]
+fn a_fault_of_the_neighbour_must_not_reach_inference() {
+    let mut site = site();
+    site.operations.isolation[0].properties = vec![IsolationProperty::Faults];
+    let with_audit = |lost: u32| {
+        let mut run = Recipe::good().run();
+        run.audits.push(EnforcementAudit {
+            mechanism: AUDIT_FAULTS.to_owned(),
+            ratio_expected: 0.0,
+            ratio_measured: f64::from(lost) / 33.0,
+            binds: lost == 0,
+            method: format!(
+                "the neighbour was killed under load, and {lost} of 33 requests were lost"
+            ),
+        });
+        judged(&site, &[run])
+    };
+    for (lost, ruling, word) in
+        [(0, Ruling::Pass, "binds"), (1, Ruling::Fail, "enforcement not effective")]
+    {
+        let verdict = with_audit(lost);
+        check_gate(&verdict, GateKind::Isolation, ruling);
+        let told = &finding(&verdict, GateKind::Isolation, "faults").explanation;
+        let seen = format!(
+            "{word}: the neighbour was killed under load, and {lost} of 33 requests were lost"
+        );
+        assert!(told.ends_with(&seen), "{told}");
+    }
+    check_gate(&judged(&site, &[Recipe::good().run()]), GateKind::Isolation, Ruling::NotProven);
 }
 
 /// ray-project/ray#63968: saving in 6.3 s fits a notice of 30 s, saving in 148.8 s fits neither 30
