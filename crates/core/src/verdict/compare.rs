@@ -50,10 +50,11 @@ fn paired(
     let differences: Vec<f64> = together
         .iter()
         .filter_map(|c| {
-            let a = alone.iter().find(|a| {
-                a.block.plan.pair == c.block.plan.pair
-                    && (a.run.id == c.run.id || a.run.load.digest == c.run.load.digest)
-            })?;
+            // The partner of the same run is nearer in time than one of another run.
+            let partner = |is_own: bool| {
+                alone.iter().find(|a| (a.run.id == c.run.id) == is_own && replay_the_same(a, c))
+            };
+            let a = partner(true).or_else(|| partner(false))?;
             Some((value(c)? / value(a)?).ln()).filter(|difference| difference.is_finite())
         })
         .collect();
@@ -73,6 +74,20 @@ fn paired(
         interval,
         pairs: differences.len() as u32,
     })
+}
+
+/// Whether two blocks replayed the same arrivals. Seed and pair number fix the arrivals of a load;
+/// the digest is of all pairs of a run, so it differs where two runs planned different numbers of
+/// them.
+fn replay_the_same(one: &Member<'_>, other: &Member<'_>) -> bool {
+    let judged = |member: &Member<'_>| (member.block.judged_from_ns, member.block.judged_until_ns);
+    let seeded = || {
+        one.run.seed == other.run.seed
+            && one.run.load.description == other.run.load.description
+            && judged(one) == judged(other)
+    };
+    one.block.plan.pair == other.block.plan.pair
+        && (one.run.id == other.run.id || one.run.load.digest == other.run.load.digest || seeded())
 }
 
 /// Mean step together ÷ mean step alone, each over its own blocks.

@@ -1,6 +1,6 @@
 //! What may be looked at together, and what is refused by the name of what differs.
 
-use cotenant_core::evidence::{Aspect, Condition, Origin, Remedy};
+use cotenant_core::evidence::{Aspect, Condition, Origin, Remedy, Run};
 use cotenant_core::site::SiteKind;
 use cotenant_core::verdict::{GateKind, Question, Ruling, judge};
 
@@ -165,4 +165,54 @@ fn an_audit_of_another_stack_counts_for_nothing() {
     let verdict = judged(&site(), &[old, declared.run(), remedy]);
     check(&verdict, Ruling::NotProven);
     assert!(told(&verdict).contains("no audit has shown"), "{}", told(&verdict));
+}
+
+/// Pairs that the amplification of TTFT rests on, and its ratio.
+fn amplification(runs: &[Run]) -> Option<(u32, f64)> {
+    let verdict = judged(&site(), runs);
+    let ttft = verdict.comparisons.iter().find(|c| c.name == "amplification of TTFT p95")?;
+    Some((ttft.pairs, ttft.ratio))
+}
+
+#[test]
+fn the_same_seed_and_pair_replay_the_same_arrivals_in_another_run() {
+    let split = |recipe: &Recipe, leave_out: Condition| {
+        let mut run = recipe.run();
+        run.blocks.retain(|block| block.plan.condition != leave_out);
+        run
+    };
+    let a = split(&Recipe::good(), Condition::C);
+    let eight = Recipe { id: "20270105T000000Z-bc", day: 4, pairs: 8, ..Recipe::good() };
+    let mut c = split(&eight, Condition::A);
+    // The digest is of all pairs, and this run planned fewer.
+    c.load.digest = "another".to_owned();
+    let pairs = |c: &Run| amplification(&[a.clone(), c.clone()]).map(|(pairs, _)| pairs);
+    assert_eq!(pairs(&c), Some(8));
+    let mut other = c.clone();
+    other.seed += 1;
+    assert_eq!(pairs(&other), None, "another seed");
+    let mut other = c.clone();
+    other.blocks.iter_mut().for_each(|block| block.judged_from_ns += 1);
+    assert_eq!(pairs(&other), None, "another beginning");
+    let mut other = c.clone();
+    other.blocks.iter_mut().for_each(|block| block.judged_until_ns -= 1);
+    assert_eq!(pairs(&other), None, "another end");
+    let mut other = c.clone();
+    other.blocks.iter_mut().for_each(|block| block.plan.pair += 6);
+    assert_eq!(pairs(&other), Some(6), "pairs 6 to 11 of 6 to 13");
+}
+
+#[test]
+fn a_block_is_paired_within_its_run_where_it_can_be() {
+    let first = Recipe::good().run();
+    let (_, ratio) = amplification(std::slice::from_ref(&first)).unwrap();
+    // The same again on a day on which everything takes twice as long.
+    let mut slow = Recipe { id: "20270105T000000Z-abc", day: 4, ..Recipe::good() }.run();
+    for request in slow.blocks.iter_mut().flat_map(|block| &mut block.requests) {
+        let twice = |at_ns: u64| 2 * at_ns - request.intended_ns;
+        request.first_token_ns = request.first_token_ns.map(twice);
+    }
+    let (pairs, of_both) = amplification(&[first, slow]).unwrap();
+    assert_eq!(pairs, 24);
+    assert!((of_both - ratio).abs() < 1e-9, "{of_both} of both, {ratio} of each");
 }
