@@ -3,7 +3,9 @@
 mod claims;
 mod compare;
 mod completion;
+mod deadline;
 mod decide;
+mod drift;
 mod expected;
 mod findings;
 mod gate;
@@ -19,6 +21,7 @@ mod phases;
 mod points;
 mod pool;
 mod preemption;
+mod progress;
 mod series;
 mod stale;
 
