@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Problem, Span, key_span, mode, value_span, workloads};
+use super::entries::{key_span, mode, value_span, workloads};
 use crate::site::tree::Node;
 use crate::site::view::View;
+use crate::site::{Problem, Span};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let view = View(root);

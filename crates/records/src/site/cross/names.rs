@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Problem, Span, WorkloadEntry, key_span, mode, value_span, workloads};
+use super::entries::{WorkloadEntry, key_span, mode, value_span, workloads};
 use crate::site::nearest::nearest;
 use crate::site::tree::Node;
 use crate::site::view::View;
+use crate::site::{Problem, Span};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     let workloads = workloads(root);

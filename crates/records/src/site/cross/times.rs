@@ -3,11 +3,12 @@
 use cotenant_core::site::WeeklyWindow;
 use jiff::tz::TimeZone;
 
-use super::{Problem, Span, mode, value_span, workloads};
+use super::entries::{mode, value_span, workloads};
 use crate::site::deadline::{parse_written_time, resolve, time_zone};
 use crate::site::scalar::{self, shorten};
 use crate::site::tree::Node;
 use crate::site::view::View;
+use crate::site::{Problem, Span};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     temporal(root, problems);

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use cotenant_core::units::format_duration;
 
-use super::{Problem, key_span, value_span, workloads};
+use super::entries::{key_span, value_span, workloads};
 use crate::site::tree::Node;
 use crate::site::view::View;
+use crate::site::{Problem, Span};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     for workload in workloads(root) {
@@ -143,7 +144,7 @@ fn peak_rate(inference: View<'_>, problems: &mut Vec<Problem>) {
 
 /// Shares of classes are parts of one whole.
 fn class_shares(workload: View<'_>, problems: &mut Vec<Problem>) {
-    let shares: Vec<(f64, super::Span)> = workload
+    let shares: Vec<(f64, Span)> = workload
         .list("classes")
         .filter_map(|class| Some((class.share("share")?.value(), value_span(class, "share"))))
         .collect();

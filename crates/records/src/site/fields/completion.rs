@@ -1,7 +1,7 @@
 //! What is particular to training, batch and rendering.
 
 use super::inference::LAUNCH;
-use super::{
+use super::vocabulary::{
     BYTES, COMPLETION, COUNT, DURATION, DURATION_OR_ZERO, FLAG, ISOLATION, NAME, NAMES, PLAN,
     POSITIVE, RATE, REPORT, SHARE, STACK, TEMPLATE, TEST, TEXT, TRANSITION, field, required,
     scalar,

@@ -1,6 +1,6 @@
 //! What is particular to inference.
 
-use super::{
+use super::vocabulary::{
     DURATION, DURATION_OR_ZERO, FAILURE_DOMAIN, GPUS, INFERENCE, PLAN, POSITIVE, RATE,
     REQUEST_RATE, SHARE, STACK, TEST, TEXT, TEXTS, URL, WHOLE, field, required, scalar,
 };

@@ -1,6 +1,6 @@
 //! Servers and pools.
 
-use super::{
+use super::vocabulary::{
     BANDWIDTH, BYTES, FLAG, INDEXES, INFERENCE, NAME, NAMES, PLAN, POSITIVE, STACK, TEST, TEXT,
     WHOLE, field, required, scalar,
 };

@@ -1,6 +1,6 @@
 //! How the place is operated.
 
-use super::{
+use super::vocabulary::{
     DURATION, DURATION_OR_ZERO, FAILURE_DOMAIN, FLAG, ISOLATION, MAINTENANCE, MONEY, PLAN, REPORT,
     SHARE, TEXT, TRANSITION, WINDOWS, field, required, scalar,
 };

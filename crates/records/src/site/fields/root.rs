@@ -3,8 +3,8 @@
 use super::machine::{POOL, SERVER};
 use super::operations::OPERATIONS;
 use super::sharing::SHARING;
+use super::vocabulary::{ALL, NAME, REPORT, field, required, scalar};
 use super::workload::WORKLOAD;
-use super::{ALL, NAME, REPORT, field, required, scalar};
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Record, Shape};
 

@@ -1,6 +1,6 @@
 //! How the workloads share.
 
-use super::{
+use super::vocabulary::{
     BYTES, INDEXES, ISOLATION, NAME, PLAN, POSITIVE, SHARE, STACK, TEXT, TEXTS, WHOLE, field,
     required, scalar,
 };

@@ -2,7 +2,7 @@
 
 use super::completion::{BATCH, RENDER, TRAINING};
 use super::inference::{INFERENCE_RECORD, OBJECTIVES, TOKENS};
-use super::{
+use super::vocabulary::{
     ALL, BYTES, COMPLETION, COUNT, GPUS, INFERENCE, ISOLATION, NAME, PLAN, POSITIVE, REPORT, SHARE,
     STACK, TEXT, WHOLE, field, required, scalar,
 };

@@ -10,7 +10,7 @@ use cotenant_core::site::{
 };
 use cotenant_core::units::{Bytes, format_count, format_duration};
 
-use super::FormRow;
+use super::model::FormRow;
 
 pub(super) fn row(label: impl Into<String>, value: Option<String>) -> FormRow {
     FormRow { label: label.into(), value }

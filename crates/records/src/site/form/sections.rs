@@ -6,11 +6,11 @@ use cotenant_core::site::{
 };
 use cotenant_core::units::{format_count, format_duration};
 
+use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
     amounts, bytes, demand, interval, joined, launch, lost_work, mode_settings, parallelism,
     reserve, route, row, show, steps, time, tokens, windows, yes_no,
 };
-use super::{FilledForm, FormRow, FormSection};
 
 /// Title of the one record that a site file cannot fill.
 pub(super) const RESULT: &str = "Result";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{FilledForm, FormSection};
+use super::model::{FilledForm, FormSection};
 
 const COLUMNS: usize = 80;
 /// Width of the questions; the answers stand behind.
