@@ -60,20 +60,19 @@ pub(super) const GOOD: [f64; 2] = [0.015, 0.025];
 pub(super) const PERSISTENCES: [f64; 3] = [0.0, 0.3, 0.5];
 
 /// Blocks and requests per block of a single look.
-pub(super) const DESIGNS: [(usize, usize); 8] =
-    [(4, 60), (8, 60), (4, 200), (6, 200), (12, 80), (12, 200), (12, 500), (16, 80)];
+pub(super) const DESIGNS: [(usize, usize); 7] =
+    [(4, 60), (8, 60), (12, 80), (4, 200), (6, 200), (12, 200), (12, 500)];
 
 /// Requests per block where the test is looked at several times.
 pub(super) const LOOK_REQUESTS: [usize; 3] = [80, 200, 500];
 
 /// Smooth and skewed truths: the false PASS of the rule has to stay at or below 5.5 %.
-pub(super) const BOUND_TRUTHS: [Truth; 8] = [
+pub(super) const BOUND_TRUTHS: [Truth; 7] = [
     Truth::Constant,
     Truth::LogNormal(0.2),
     Truth::LogNormal(0.3),
     Truth::LogNormal(0.6),
     Truth::LogNormal(1.0),
-    Truth::Gamma(0.3),
     Truth::Gamma(0.6),
     Truth::Gamma(1.0),
 ];
@@ -89,17 +88,11 @@ pub(super) const STRATA_TRUTHS: [Truth; 2] = [Truth::RareBadStratum, Truth::Alik
 pub(super) const BEYOND_TRUTHS: [Truth; 2] = [Truth::LogNormal(1.5), Truth::Gamma(1.5)];
 
 /// Truths for which the power is mapped.
-pub(super) const POWER_TRUTHS: [Truth; 5] = [
-    Truth::Constant,
-    Truth::LogNormal(0.3),
-    Truth::LogNormal(0.6),
-    Truth::LogNormal(1.0),
-    Truth::Gamma(0.6),
-];
+pub(super) const POWER_TRUTHS: [Truth; 4] =
+    [Truth::Constant, Truth::LogNormal(0.3), Truth::LogNormal(0.6), Truth::LogNormal(1.0)];
 
 /// Truths for which the looks are mapped.
-pub(super) const LOOK_TRUTHS: [Truth; 7] = [
-    Truth::Constant,
+pub(super) const LOOK_TRUTHS: [Truth; 6] = [
     Truth::LogNormal(0.3),
     Truth::LogNormal(0.6),
     Truth::LogNormal(1.0),

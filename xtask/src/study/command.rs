@@ -53,7 +53,10 @@ pub(crate) fn run(arguments: &StudyArguments) -> anyhow::Result<()> {
         Some(threads) => threads.max(1),
         None => std::thread::available_parallelism()?.get(),
     };
-    let results = run_cells(&cells, arguments.trials, arguments.seed, threads)?;
+    let began = Instant::now();
+    let results = run_cells(&cells, arguments.trials, arguments.seed, threads, |done| {
+        progress(done, cells.len(), began);
+    })?;
     let text = if arguments.cells.is_some() {
         tables::lines(&results)
     } else {
@@ -68,16 +71,17 @@ pub(crate) fn run(arguments: &StudyArguments) -> anyhow::Result<()> {
 /// The index of a cell, and what came of it.
 type Finished = (usize, Result<Vec<Rates>, Refusal>);
 
-/// Runs cells in parallel; the results are in the order of the cells.
+/// Runs cells in parallel; the results are in the order of the cells. `finished` hears how many are
+/// done after each.
 pub(super) fn run_cells(
     cells: &[Cell],
     trials: u32,
     seed: u64,
     threads: usize,
+    finished: impl Fn(usize) + Sync,
 ) -> anyhow::Result<Results> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Finished>> = Mutex::new(Vec::new());
-    let began = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -87,7 +91,7 @@ pub(super) fn run_cells(
                     let rates = run_cell(cell, trials, seed);
                     let mut done = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                     done.push((index, rates));
-                    progress(done.len(), cells.len(), began);
+                    finished(done.len());
                 }
             });
         }

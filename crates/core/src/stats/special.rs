@@ -77,7 +77,7 @@ pub fn beta_regularized_inverse(share: f64, a: f64, b: f64) -> f64 {
         let density = beta_kernel(x, a, b) / (x * (1.0 - x));
         let newton = x - excess / density;
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        if (next - x).abs() <= 4.0 * f64::EPSILON * x || high - low <= f64::EPSILON * low {
+        if (next - x).abs() <= 1e-14 * x || high - low <= f64::EPSILON * low {
             return next;
         }
         x = next;

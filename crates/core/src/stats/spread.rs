@@ -35,9 +35,13 @@ pub(super) fn lifted_bound(logarithms: &[f64], t: f64) -> f64 {
     let lift = |level: f64| moments_of(logarithms.iter().map(move |value| value.max(level)));
     let mut low = logarithms.iter().copied().fold(f64::INFINITY, f64::min);
     let mut high = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    // The bound is flat at its smallest: a level known to 1e-9 gives it to 1e-17.
-    while high - low > 1e-9 {
+    // To the last bit: where every block is lifted to the same level the bound has a kink, and a
+    // level that is a little off gives a bound that is off by as much.
+    loop {
         let level = 0.5 * (low + high);
+        if level <= low || level >= high {
+            break;
+        }
         // Where lifting further still lowers the bound the best level lies above.
         if slope_at(lift(level), level, t) < 0.0 {
             low = level;
@@ -45,8 +49,10 @@ pub(super) fn lifted_bound(logarithms: &[f64], t: f64) -> f64 {
             high = level;
         }
     }
-    let unlifted = cox_bound(lift(f64::NEG_INFINITY), t);
-    cox_bound(lift(0.5 * (low + high)), t).min(unlifted)
+    [f64::NEG_INFINITY, low, high]
+        .into_iter()
+        .map(|level| cox_bound(lift(level), t))
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// Sign of the derivative of Cox's logarithmic bound by a value that lies at `level`.
