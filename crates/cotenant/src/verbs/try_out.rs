@@ -12,6 +12,7 @@ use cotenant_core::protocol::{BlockShape, Budget, Fit, Tests};
 use cotenant_core::verdict::{GateKind, Ruling, Strategy, Verdict};
 use cotenant_probe::measure::Interrupt;
 use cotenant_probe::supervisor::Priority;
+use cotenant_records::evidence::RunStatus;
 use cotenant_report::{TerminalOptions, render_html, render_terminal, to_json};
 
 use crate::cli::TryOptions;
@@ -218,26 +219,21 @@ impl Try<'_> {
         ));
         let remedy_needs = block_length(&fit.shape) * 5;
         let mut finished = 0;
-        session
+        let status = session
             .run(writer, &mut |count| {
                 finished = count;
-                let together = schedule[..count.min(schedule.len())]
-                    .iter()
-                    .filter(|block| block.condition == Condition::C)
-                    .count();
-                let seen = |condition| {
-                    schedule[..count.min(schedule.len())].iter().any(|b| b.condition == condition)
-                };
-                let worth_a_look = together >= FIRST_LOOK
-                    && seen(Condition::A)
-                    && seen(Condition::B)
+                let done = &schedule[..count.min(schedule.len())];
+                let blocks = |condition| done.iter().filter(|b| b.condition == condition).count();
+                let worth_a_look = blocks(Condition::C) >= FIRST_LOOK
+                    && blocks(Condition::A) > 0
+                    && blocks(Condition::B) > 0
                     && self.left() >= remedy_needs;
                 // Looking early can only end in FAIL, never in PASS.
                 !(worth_a_look
                     && self.judge(file, &[], &[]).is_ok_and(|j| failed_together(&j.verdict)))
             })
             .await?;
-        if finished < schedule.len() {
+        if status == RunStatus::Interrupted {
             self.printer.note(&format!(
                 "together as they are, an objective is broken after {finished} blocks: the rest of \
                  the time goes to a remedy"
