@@ -161,7 +161,7 @@ pub async fn audit_faults(
         ratio_measured: lost as f64 / count.max(1) as f64,
         binds: lost == 0 && count > 0,
         method: format!(
-            "the neighbour was killed under load: {lost} of {count} requests were lost"
+            "the neighbour was killed under load, and {lost} of {count} requests were lost"
         ),
     })
 }
