@@ -67,10 +67,8 @@ pub(super) async fn run_block(
         None => None,
     };
     let outcome = drive(rig, rules, plan, zero_ns, interrupt).await;
-    if outcome.is_err() {
-        if let Some(client) = &client {
-            client.cancel.cancel();
-        }
+    if let Some(client) = client.as_ref().filter(|_| outcome.is_err()) {
+        client.cancel.cancel();
     }
     let result = match client {
         Some(client) => Some(client.finish().await?),

@@ -9,6 +9,7 @@ use cotenant_core::protocol::BlockShape;
 use cotenant_core::site::{
     self, Demand, Inference, RequestClass, TokenCounts, TraceDemand, Workload,
 };
+use cotenant_core::units::Share;
 use sha2::{Digest as _, Sha256};
 
 use crate::load::{
@@ -182,11 +183,11 @@ fn mix(seed: u64, pair: u32, class: u16) -> u64 {
 
 /// Shares of classes that sum to one; a class without one gets an equal part of what is left.
 fn shares(classes: &[RequestClass]) -> Vec<f64> {
-    let declared: f64 = classes.iter().filter_map(|class| class.share).map(|s| s.value()).sum();
+    let declared: f64 = classes.iter().filter_map(|class| class.share).map(Share::value).sum();
     let silent = classes.iter().filter(|class| class.share.is_none()).count();
     let each = (1.0 - declared).max(0.0) / silent.max(1) as f64;
     let shares: Vec<f64> =
-        classes.iter().map(|class| class.share.map_or(each, |share| share.value())).collect();
+        classes.iter().map(|class| class.share.map_or(each, Share::value)).collect();
     let sum: f64 = shares.iter().sum();
     shares.into_iter().map(|share| share / sum).collect()
 }

@@ -14,7 +14,7 @@ use crate::supervisor::{Launch, Priority, Signal};
 use super::plan::{InferenceRig, NeighbourRig};
 
 /// Patience between the stop signal and SIGKILL where the site declares no notice.
-const NOTICE_DEFAULT: Duration = Duration::from_secs(60);
+const NOTICE_DEFAULT: Duration = Duration::from_mins(1);
 
 /// Why a declared workload cannot be driven.
 #[derive(Debug, thiserror::Error)]

@@ -79,12 +79,10 @@ pub fn fingerprint(
         let declared = workload.model.as_ref().map(|model| model.name.clone());
         add(Aspect::Model, facts.model.clone().or(declared));
     }
-    if let Some((_, training)) = neighbour {
-        if let Some(launch) = &training.launch {
-            let program = launch.argv[0].rsplit('/').next().unwrap_or_default().to_owned();
-            add(Aspect::Trainer, Some(program));
-            add(Aspect::TrainerArguments, Some(launch.argv[1..].join(" ")));
-        }
+    if let Some(launch) = neighbour.and_then(|(_, training)| training.launch.as_ref()) {
+        let program = launch.argv[0].rsplit('/').next().unwrap_or_default().to_owned();
+        add(Aspect::Trainer, Some(program));
+        add(Aspect::TrainerArguments, Some(launch.argv[1..].join(" ")));
     }
     add(Aspect::Sharing, Some(sharing(site)));
     add(Aspect::Client, Some(client.to_owned()));
