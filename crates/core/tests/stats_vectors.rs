@@ -145,6 +145,7 @@ fn numbers(line: &str) -> Vec<f64> {
         .collect()
 }
 
+#[expect(clippy::print_stdout, reason = "a test that skips says why")]
 fn shared_lines() -> Option<Vec<String>> {
     let root = std::env::var_os("COTENANT_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
