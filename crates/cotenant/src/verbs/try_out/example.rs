@@ -30,9 +30,9 @@ pub(super) const OWN: [&str; 8] = [
 /// client on the same cores stays on time, high enough that waiting is seen.
 const LOAD: f64 = 0.7;
 /// The objective of time to first token: this many times what the pilot saw alone.
-const TTFT_FACTOR: f64 = 2.0;
+const TTFT_FACTOR: f64 = 2.5;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 1.5;
+const E2E_FACTOR: f64 = 2.0;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
