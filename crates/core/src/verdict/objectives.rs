@@ -187,6 +187,15 @@ impl<'a> Look<'a> {
         Judged { finding, beyond: None }
     }
 
+    /// Error level of one bound. Whoever adds a run and judges again has looked once more, and each
+    /// look is a chance to pass wrongly: the looks share the error between them
+    /// (`docs/statistics.md`, «Looking more than once»).
+    fn alpha(self) -> f64 {
+        let looks = Pool::run_ids(self.members).len().max(1);
+        stats::LookPlan { first_blocks: 1, step_blocks: 1, last_blocks: looks }
+            .alpha_per_look(ALPHA)
+    }
+
     /// Bounds the share of misses and rules, all but FAIL, which waits for the other objectives.
     fn share(
         self,
@@ -199,7 +208,7 @@ impl<'a> Look<'a> {
         let ways = phases.strata(misses);
         let mut worst: Option<ShareDecision> = None;
         for strata in &ways {
-            match stats::decide_share(strata, quantile, ALPHA) {
+            match stats::decide_share(strata, quantile, self.alpha()) {
                 Ok(decided) => {
                     if worst.as_ref().is_none_or(|than| is_worse(&decided, than)) {
                         worst = Some(decided);
@@ -487,13 +496,14 @@ fn explain(bounds: &ShareBounds, quantile: f64, what: &Wording) -> String {
         String::new()
     };
     format!(
-        "{before}{} of {} {noun} {did} ({}{worth}); in the long run {} to {} do (95 % each), {} \
+        "{before}{} of {} {noun} {did} ({}{worth}); in the long run {} to {} do ({} each), {} \
          may",
         Percent(bounds.estimate),
         bounds.requests,
         count(bounds.blocks, "block"),
         Percent(bounds.lower),
         Percent(bounds.upper),
+        Percent(1.0 - bounds.alpha),
         Percent(1.0 - quantile)
     )
 }

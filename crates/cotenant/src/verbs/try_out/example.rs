@@ -32,7 +32,7 @@ const LOAD: f64 = 0.7;
 /// The objective of time to first token: this many times what the pilot saw alone.
 const TTFT_FACTOR: f64 = 2.5;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 2.0;
+const E2E_FACTOR: f64 = 1.7;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
