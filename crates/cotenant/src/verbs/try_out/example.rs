@@ -28,18 +28,16 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.7;
+const LOAD: f64 = 0.6;
 /// The objective of time to first token: this many times what the pilot saw alone.
 const TTFT_FACTOR: f64 = 2.5;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 1.7;
+const E2E_FACTOR: f64 = 1.5;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
 const PROMPT: (u32, u32) = (64, 128);
 const OUTPUT: (u32, u32) = (12, 20);
-/// Threads of the trainer for each usable core: a trainer that takes every core, and its loaders.
-const TRAINER_THREADS_PER_CORE: u32 = 2;
 /// Steps of the example job.
 const STEPS: u64 = 20_000;
 /// Steps between two checkpoints.
@@ -122,7 +120,7 @@ impl Load {
 pub(super) struct Example {
     program: String,
     port: u16,
-    /// Threads of the engine: all usable cores, as it has with the machine to itself.
+    /// Threads of each workload: all usable cores, as both would have with the machine to themselves.
     threads: u32,
     pub(super) load: Load,
     /// TTFT p95, E2E p95 and mean step, seconds: pilot and objective.
@@ -201,7 +199,6 @@ impl Example {
     /// The site file.
     pub(super) fn yaml(&self) -> String {
         let Self { program, port, threads, .. } = self;
-        let trainer_threads = TRAINER_THREADS_PER_CORE * threads;
         let program = serde_json::Value::String(program.clone());
         let (prompt, output) = match &self.load {
             Load::Poisson { .. } => (Some(PROMPT), Some(OUTPUT)),
@@ -265,7 +262,7 @@ workloads:
   - name: tune                     # the same architecture, trained on synthetic text
     training:
       launch:
-        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4",
+        argv: [{program}, engine, train, --model-size, tiny, --threads, "{threads}", --batch, "4",
                --sequence, "128",
                --steps, "{STEPS}", --checkpoint-dir, checkpoints,
                --checkpoint-every, "{CHECKPOINT_EVERY}", --resume]
