@@ -1,20 +1,23 @@
 //! How fast evidence is written and read: a million requests in forty blocks.
 //!
 //! ```text
-//! cargo run --release -p cotenant-records --example evidence_speed [requests] [blocks] [chunks]
+//! cargo run --release -p cotenant-records --example evidence_speed [requests] [blocks] [chunks] [folder]
 //! ```
 //!
-//! `chunks` is the number of chunk gaps of each request, 0 by default. The figures are wall time,
+//! `chunks` is the number of chunk gaps of each request, 0 by default. With a `folder` the evidence is
+//! kept there, as `folder/evidence`, with a `folder/site.yaml` that it is about: the verdict's own
+//! speed can then be measured. The figures are wall time,
 //! user and system CPU time of this process, and its peak resident memory, from /proc.
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cotenant_core::evidence::{
-    Block, ChunkGaps, Condition, Fingerprint, Origin, Outcome, Phase, Pilot, PlannedBlock,
+    Aspect, Block, ChunkGaps, Condition, Fingerprint, Origin, Outcome, Phase, Pilot, PlannedBlock,
     RequestRecord, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{ReadWhat, RunPlan, RunStatus, Store};
@@ -22,11 +25,17 @@ use jiff::Timestamp;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<u32> =
-        std::env::args().skip(1).map(|text| text.parse()).collect::<Result<_, _>>()?;
+        std::env::args().skip(1).take(3).map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let kept = std::env::args().nth(4).map(PathBuf::from);
     let number = |place: usize, default| numbers.get(place).copied().unwrap_or(default);
     let (requests, blocks, chunks) = (number(0, 1_000_000), number(1, 40).max(1), number(2, 0));
-    let root = tempfile::tempdir()?;
-    let store = Store::open(root.path())?;
+    let temporary = tempfile::tempdir()?;
+    let root = kept.as_ref().map_or_else(|| temporary.path().to_owned(), |f| f.join("evidence"));
+    if let Some(folder) = &kept {
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("site.yaml"), SITE)?;
+    }
+    let store = Store::open(&root)?;
     let plan = plan(blocks);
 
     let before = Usage::now()?;
@@ -48,6 +57,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+/// The site that the evidence is about.
+const SITE: &str = "\
+name: a-million-requests
+time_zone: UTC
+server: { gpu: none, gpu_count: 0 }
+workloads:
+  - name: chat
+    inference:
+      endpoint: http://127.0.0.1:8000
+      demand: { poisson: { rate: 400 req/s } }
+      prompt_tokens: { p50: 100, p95: 900 }
+      output_tokens: { p50: 64, p95: 256 }
+      objectives: { ttft_p95: 500 ms, e2e_p95: 5 s, error_rate: 5 % }
+  - name: fine-tune
+    training:
+      objectives: { step_time_max: 2 s }
+sharing: { mode: host_cpu }
+";
 
 /// What this process has used so far.
 struct Usage {
@@ -100,13 +128,19 @@ fn plan(blocks: u32) -> RunPlan {
     };
     RunPlan {
         started: Timestamp::UNIX_EPOCH,
-        origin: Origin::Simulated,
+        origin: Origin::Measured,
         inference: "chat".to_owned(),
         neighbour: "fine-tune".to_owned(),
         seed: 1,
-        fingerprint: Fingerprint::default(),
+        fingerprint: Fingerprint(BTreeMap::from([(
+            Aspect::Sharing,
+            "host_cpu: HostCpu(HostCpu { neighbour_priority: Normal, affinity: {} })".to_owned(),
+        )])),
         load: TestedLoad {
-            description: "poisson".to_owned(),
+            description:
+                "Poisson, 400 requests/s, prompts log-normal p50 100 p95 900 tokens, answers \
+                          log-normal p50 64 p95 256 tokens"
+                    .to_owned(),
             digest: String::new(),
             rate_per_s: 400.0,
             prompt_tokens_p50: 100,
@@ -128,7 +162,7 @@ fn plan(blocks: u32) -> RunPlan {
         warm_up_s: 5.0,
         block_s: 60.0,
         tail_s: 0.0,
-        options: std::collections::BTreeMap::new(),
+        options: BTreeMap::new(),
         schedule: (0..blocks).map(planned).collect(),
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         let mut finding = open(format!("{}: required isolation", workload.name), strategy);
         finding.explanation = "the site does not say what it must be protected from".into();
         finding.missing.push(case.declare(
-            "what inference must be protected from (an empty list says: nothing)",
+            "what inference must be protected from",
             &format!("operations.isolation.{}: [memory_capacity, faults]", workload.name),
         ));
         findings.push(finding);
