@@ -202,7 +202,7 @@ fn a_site_that_changed_makes_no_old_evidence_new() {
     fs::write(&site, text.replace("--batch, \"1\"", "--batch, \"2\"")).unwrap();
     let after = run(copy.path(), &["verdict", "site.yaml", "--format", "json"]);
     after.expect(&VERDICTS);
-    assert_ne!(before["verdict"], after.json()["verdict"], "another trainer, the same verdict");
+    assert_ne!(before["gates"], after.json()["gates"], "another trainer, the same gates");
     let told = run(copy.path(), &["measure", "site.yaml", "--resume"]);
     told.expect(&[2]);
 }
