@@ -13,6 +13,7 @@ pub(crate) struct Printer {
     quiet: bool,
 }
 
+#[expect(clippy::unused_self, reason = "only who has the printer prints")]
 impl Printer {
     pub(crate) fn new(quiet: bool) -> Self {
         Self { quiet }

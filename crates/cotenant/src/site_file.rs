@@ -1,5 +1,6 @@
 //! Reading a site file from disk, with its problems told.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -51,12 +52,18 @@ pub(crate) fn read(path: &Path, printer: &Printer) -> Result<SiteFile, Failure> 
     if !problems.is_empty() {
         printer.note(&site::render(&problems, &name, &bytes, printer.error_color()));
     }
-    let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut digest = String::new();
+    for byte in Sha256::digest(&bytes) {
+        let _ = write!(digest, "{byte:02x}");
+    }
     Ok(SiteFile { path: path.to_owned(), site, digest })
 }
 
 /// The bytes, the site where there is one, and every problem.
-pub(crate) fn load(path: &Path) -> Result<(Vec<u8>, Option<Site>, Vec<Problem>), Failure> {
+type Loaded = (Vec<u8>, Option<Site>, Vec<Problem>);
+
+/// Reads a site file without judging its problems.
+pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
     let name = path.display().to_string();
     let cannot = |error: std::io::Error| {
         Failure::input(format!(

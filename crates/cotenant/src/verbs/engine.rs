@@ -7,7 +7,7 @@ use crate::printer::Printer;
 pub(crate) fn run(options: EngineOptions, _printer: &Printer) -> Result<Code, Failure> {
     match options.verb {
         EngineVerb::Serve(arguments) => {
-            cotenant_engine::serve(arguments).map_err(Failure::world)?
+            cotenant_engine::serve(arguments).map_err(Failure::world)?;
         }
         EngineVerb::Train(arguments) => {
             cotenant_engine::train(arguments).map_err(Failure::world)?;

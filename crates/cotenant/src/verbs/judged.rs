@@ -103,7 +103,7 @@ fn sorted(stored: StoredEvidence) -> (Vec<Run>, Vec<(String, String)>, Vec<Strin
         }
         match stored.excluded {
             Some(exclusion) => {
-                excluded.push((stored.run.id, format!("{} ({})", exclusion.reason, exclusion.who)))
+                excluded.push((stored.run.id, format!("{} ({})", exclusion.reason, exclusion.who)));
             }
             None => runs.push(stored.run),
         }

@@ -166,7 +166,7 @@ impl Try<'_> {
     async fn pilot(&self, file: &SiteFile) -> Result<Piloted, Failure> {
         self.printer.note("pilot: inference alone, then the trainer, then what isolates them");
         let mut session = self.session(file)?;
-        let alone = (self.total / 12).clamp(Duration::from_secs(8), Duration::from_secs(60));
+        let alone = (self.total / 12).clamp(Duration::from_secs(8), Duration::from_mins(1));
         let result = async {
             session.engine_up().await?;
             session.pilot(alone, Duration::from_secs(3), None).await
@@ -200,13 +200,12 @@ impl Try<'_> {
         piloted: &Piloted,
     ) -> Result<(), Failure> {
         let all = Tests { a: true, b: true, c: true };
-        let fit = match self.fit(file, session, piloted, all, self.left(), None) {
-            Ok(fit) => fit,
-            Err(_) => {
-                self.printer
-                    .note("the machine was slow to start, so this takes longer than was asked for");
-                self.fit(file, session, piloted, all, LEAST, None)?
-            }
+        let fit = if let Ok(fit) = self.fit(file, session, piloted, all, self.left(), None) {
+            fit
+        } else {
+            self.printer
+                .note("the machine was slow to start, so this takes longer than was asked for");
+            self.fit(file, session, piloted, all, LEAST, None)?
         };
         let plan = session.plan(all, &fit, piloted, None, 0.0)?;
         let schedule = plan.schedule.clone();
@@ -255,16 +254,14 @@ impl Try<'_> {
         let audit = session.audit_priority(Priority { nice: None, idle: true }).await?;
         let budget = self.left().saturating_sub(began.elapsed());
         // Pairs with inference alone, where the time allows them; else only what must be judged.
-        let fit = self.fit(file, session, piloted, tests, budget, Some(6));
-        let (tests, fit) = match fit {
-            Ok(fit) => (tests, fit),
-            Err(_) => match self.fit(file, session, piloted, together, budget, None) {
-                Ok(fit) => (together, fit),
-                Err(_) => {
-                    self.printer.note("no time is left to test a remedy");
-                    return Ok(());
-                }
-            },
+        let paired =
+            self.fit(file, session, piloted, tests, budget, Some(6)).map(|fit| (tests, fit));
+        let fitting = paired.or_else(|_| {
+            self.fit(file, session, piloted, together, budget, None).map(|fit| (together, fit))
+        });
+        let Ok((tests, fit)) = fitting else {
+            self.printer.note("no time is left to test a remedy");
+            return Ok(());
         };
         let plan = session.plan(tests, &fit, piloted, Some(remedy), 0.0)?;
         let writer = begin(&file.evidence(), &plan, &[audit])?;
@@ -313,6 +310,7 @@ impl Try<'_> {
         })
     }
 
+    #[expect(clippy::unused_self, reason = "one demonstration judges its own evidence")]
     fn judge(
         &self,
         file: &SiteFile,

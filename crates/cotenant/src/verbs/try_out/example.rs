@@ -127,7 +127,9 @@ pub(super) struct Example {
     objectives: Option<Objectives>,
 }
 
+/// All in seconds.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "the unit stands last in every name")]
 struct Objectives {
     ttft_pilot_s: f64,
     ttft_s: f64,
