@@ -1,5 +1,6 @@
 //! Each line of the shared reference values, as constants here and against the file itself where it
 //! is at hand.
+#![expect(clippy::disallowed_methods, reason = "the reference vectors are read from a file")]
 
 use std::path::PathBuf;
 
