@@ -4,8 +4,11 @@
 //! random number generator, and nothing in it is `Serialize`: the same input and seed give the same
 //! output, and files and wires have their own types elsewhere.
 
+pub mod demand;
 pub mod evidence;
+pub mod gpu;
 pub mod method;
+pub mod plan;
 pub mod protocol;
 pub mod site;
 pub mod stats;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Launch, WeeklyWindow};
+use super::{FigureOrigin, Launch, WeeklyWindow};
 use crate::units::{RatePerSecond, Share};
 
 /// What is particular to an inference workload.
@@ -32,6 +32,10 @@ pub struct Inference {
     pub peak_rate: Option<RatePerSecond>,
     /// What must hold.
     pub objectives: InferenceObjectives,
+    /// What a replica carries while every objective holds: it turns demand into GPUs.
+    pub capacity: Option<ReplicaCapacity>,
+    /// Mean time that a request stays in the engine: it turns rates into requests in flight.
+    pub service_time: Option<Duration>,
     /// GPUs that are never lent.
     pub minimum_reserved: Option<f64>,
     /// What is kept free for bursts beyond the minimum.
@@ -45,6 +49,26 @@ pub struct TokenCounts {
     pub p50: u32,
     /// The 95th percentile, at least the median.
     pub p95: u32,
+}
+
+/// What one replica carries while every objective holds. Capacity comes in whole replicas. `None`
+/// means that the file does not say whether the unit binds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplicaCapacity {
+    /// GPUs of one replica; a fraction where it runs in a slice.
+    pub gpus: f64,
+    /// Where the figures come from.
+    pub origin: FigureOrigin,
+    /// Requests.
+    pub requests: Option<RatePerSecond>,
+    /// Requests in flight.
+    pub requests_in_flight: Option<f64>,
+    /// Tokens in the key-value cache.
+    pub kv_tokens: Option<f64>,
+    /// Prompt tokens.
+    pub prefill: Option<RatePerSecond>,
+    /// Output tokens.
+    pub output: Option<RatePerSecond>,
 }
 
 /// What is kept free for bursts.
@@ -96,6 +120,11 @@ pub enum Demand {
     },
     /// A query of a metrics server that yields the rate by time.
     Query(DemandQuery),
+    /// The saved answer of such a query, as the server's `query_range` gave it (JSON); its file as
+    /// written, relative to the site file.
+    SavedQuery(String),
+    /// Mean rates by time, in a file.
+    Rates(RateSeries),
     /// Mean rates in weekly windows; arrivals inside a window are Poisson.
     Table(Vec<TableRow>),
 }
@@ -111,6 +140,8 @@ impl Demand {
             Self::Ramp { .. } => "ramp",
             Self::Closed { .. } => "closed",
             Self::Query(_) => "query",
+            Self::SavedQuery(_) => "saved_query",
+            Self::Rates(_) => "rates",
             Self::Table(_) => "table",
         }
     }
@@ -127,6 +158,37 @@ pub struct TraceDemand {
     pub rate_factor: Option<f64>,
     /// Which part of it is replayed; `None` means from its start.
     pub window: Option<TraceWindow>,
+    /// The instant of its first request, where its times are relative. A plan by time of week needs
+    /// it.
+    pub begins: Option<jiff::Timestamp>,
+    /// The names of its columns, where the format does not fix them.
+    pub columns: Option<TraceColumns>,
+}
+
+/// The names of a trace's columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TraceColumns {
+    /// The column of arrival times.
+    pub time: Option<String>,
+    /// The column of prompt tokens.
+    pub prompt_tokens: Option<String>,
+    /// The column of output tokens.
+    pub output_tokens: Option<String>,
+}
+
+/// Mean rates by time, in a CSV file with a header: one row for each interval of equal length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateSeries {
+    /// The file, as written, relative to the site file. It may be compressed (gzip, zstd).
+    pub file: String,
+    /// The column of times: seconds from the start, or instants. `None` takes the first column.
+    pub time_column: Option<String>,
+    /// The column of rates, requests per second. `None` takes the second column.
+    pub rate_column: Option<String>,
+    /// The instant of second 0, where the times are relative.
+    pub begins: Option<jiff::Timestamp>,
+    /// What the rates are multiplied with; `None` means as written.
+    pub rate_factor: Option<f64>,
 }
 
 /// Format of a trace.
@@ -136,20 +198,28 @@ pub enum TraceFormat {
     Azure,
     /// The JSON lines of the Mooncake traces.
     Mooncake,
-    /// CSV with a header that names `time_s`, `prompt_tokens` and `output_tokens`.
+    /// The CSV of the BurstGPT traces.
+    BurstGpt,
+    /// CSV with a header that names `time_s`, `prompt_tokens` and `output_tokens`, or whose columns
+    /// are named in the site file.
     Csv,
+    /// JSON lines with those keys.
+    JsonLines,
 }
 
 impl TraceFormat {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::Azure, Self::Mooncake, Self::Csv];
+    pub const ALL: [Self; 5] =
+        [Self::Azure, Self::Mooncake, Self::BurstGpt, Self::Csv, Self::JsonLines];
 
     /// The name in the site file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Azure => "azure",
             Self::Mooncake => "mooncake",
+            Self::BurstGpt => "burstgpt",
             Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct Server {
     pub gpu_count: u32,
     /// Memory of one GPU.
     pub gpu_memory: Option<Bytes>,
+    /// Memory of each GPU that processes outside of the site file hold.
+    pub gpu_memory_taken: Option<Bytes>,
     /// GPU driver version.
     pub driver: Option<String>,
     /// CUDA version.
@@ -42,6 +44,8 @@ pub struct Server {
     pub scheduler: Option<Scheduler>,
     /// CPU cores that can be used: what quota and affinity leave, not what is visible.
     pub cpu_cores: Option<f64>,
+    /// CPU cores that programs see when they ask how many there are.
+    pub cpu_cores_visible: Option<f64>,
     /// Host memory.
     pub memory: Option<Bytes>,
     /// Local storage.

@@ -19,15 +19,16 @@ pub use completion::{Batch, BatchRoute, Render, RenderNeeds, RestartUnit};
 pub use deadline::Deadline;
 pub use inference::{
     BurstReserve, Demand, DemandQuery, Inference, InferenceObjectives, LatencyMetric,
-    LatencyObjective, TableRow, TokenCounts, TraceDemand, TraceFormat, TraceWindow,
+    LatencyObjective, RateSeries, ReplicaCapacity, TableRow, TokenCounts, TraceColumns,
+    TraceDemand, TraceFormat, TraceWindow,
 };
 pub use machine::{
     Network, NodeGroup, NumaNode, Pool, PriorityClass, Queue, Scheduler, SchedulerKind, Server,
     ServingPool, ServingRole, SiteKind, Storage,
 };
 pub use operations::{
-    ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty, Maintenance, Operations,
-    Transition, TransitionStep, TransitionStepKind,
+    CalendarShape, ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty, Maintenance,
+    Operations, Transition, TransitionStep, TransitionStepKind,
 };
 pub use record::Site;
 pub use sharing::{
@@ -40,6 +41,6 @@ pub use training::{
 };
 pub use window::{WeekdaySet, WeeklyWindow, format_minute_of_day, parse_minute_of_day};
 pub use workload::{
-    Allocation, Dtype, Launch, Limits, MemoryNeed, MemoryOrigin, Model, OutOfMemoryReaction, Ready,
-    RequestClass, Workload, WorkloadKind,
+    Allocation, Dtype, Faults, FigureOrigin, Launch, Limits, MemoryNeed, Model,
+    OutOfMemoryReaction, Ready, RequestClass, Workload, WorkloadKind,
 };

@@ -18,6 +18,11 @@ pub struct Operations {
     pub maintenance: Option<Maintenance>,
     /// Share of the exposures in which the reserve may be short, at most.
     pub risk_tolerance: Option<Share>,
+    /// Time to get a lent GPU back for inference, at its worst: from the signal to the first
+    /// successful token.
+    pub reclaim_time: Option<Duration>,
+    /// The shape of the capacity calendar.
+    pub calendar: Option<CalendarShape>,
     /// What happens when GPUs change hands.
     pub transition: Option<Transition>,
     /// What each workload must be protected from, in the order of the file.
@@ -75,6 +80,17 @@ pub struct Maintenance {
     pub windows: Vec<WeeklyWindow>,
     /// Who accepted that both workloads live with one driver, kernel and reboot cycle.
     pub accepted_by: Option<String>,
+}
+
+/// The shape of the capacity calendar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CalendarShape {
+    /// Length of a window, 15 to 60 minutes.
+    pub window: Option<Duration>,
+    /// The local day on which it begins.
+    pub begins: Option<jiff::civil::Date>,
+    /// How many weeks it covers.
+    pub weeks: Option<u32>,
 }
 
 /// What happens when GPUs change hands, in order.

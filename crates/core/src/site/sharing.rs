@@ -13,6 +13,8 @@ pub struct Sharing {
     pub mode: SharingMode,
     /// Exact versions of whatever enforces the mode, by name.
     pub versions: BTreeMap<String, String>,
+    /// Whether each GPU has an MPS server of its own. `None` means that the file is silent.
+    pub mps_server_per_gpu: Option<bool>,
 }
 
 /// The mode of sharing with its settings. Workloads are named.
@@ -100,8 +102,12 @@ pub enum MpsMode {
 pub type MemoryLimits = BTreeMap<String, Bytes>;
 
 /// Settings of time-slicing. A replica is not a share.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSlicing {
+    /// GPUs of each workload, ascending; a workload that is absent may use all.
+    pub gpus: BTreeMap<String, Vec<u32>>,
+    /// The part of a GPU that a scheduler books for each workload. It places, and enforces nothing.
+    pub booked: BTreeMap<String, Share>,
     /// Replicas that the device plugin offers of one GPU.
     pub replicas: Option<u32>,
     /// The slice that the driver is set to.

@@ -225,6 +225,8 @@ pub struct Preemption {
     pub notice: Option<Duration>,
     /// Work that is done again after a preemption.
     pub lost_work: Option<LostWork>,
+    /// Mean time between losses that nothing announces.
+    pub mean_time_to_loss: Option<Duration>,
     /// Share of preemptions that may fail (not gone within the notice, or no resume), at most.
     pub failure_share_max: Option<Share>,
 }

@@ -17,6 +17,10 @@ pub struct Workload {
     pub owner: Option<String>,
     /// The model that it serves or trains.
     pub model: Option<Model>,
+    /// What its lateness weighs beside that of others; `None` means 1.
+    pub weight: Option<f64>,
+    /// How often it dies by a fault of its own, and how long it is gone.
+    pub faults: Option<Faults>,
     /// The memory that it takes.
     pub memory: Option<MemoryNeed>,
     /// The GPUs that it has.
@@ -128,16 +132,16 @@ impl Dtype {
     }
 }
 
-/// Where the figures of [`MemoryNeed`] come from.
+/// Where figures that the site file states come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MemoryOrigin {
+pub enum FigureOrigin {
     /// The user says so.
     Declared,
     /// The user measured them on the real engine.
     Measured,
 }
 
-impl MemoryOrigin {
+impl FigureOrigin {
     /// Every origin.
     pub const ALL: [Self; 2] = [Self::Declared, Self::Measured];
 
@@ -151,10 +155,10 @@ impl MemoryOrigin {
 }
 
 /// The memory that a workload takes: real allocations, not the size of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryNeed {
     /// Where the figures come from.
-    pub origin: MemoryOrigin,
+    pub origin: FigureOrigin,
     /// Weights, on the GPU.
     pub weights: Option<Bytes>,
     /// Key-value cache, on the GPU.
@@ -163,8 +167,28 @@ pub struct MemoryNeed {
     pub workspace: Option<Bytes>,
     /// Captured graphs, on the GPU.
     pub graphs: Option<Bytes>,
+    /// The highest use of one GPU that was seen on the device while it ran, everything included.
+    pub peak: Option<Bytes>,
+    /// The part of a GPU's total memory that the engine takes for itself
+    /// (`gpu_memory_utilization`): of the total, not of what is free.
+    pub fraction_of_total: Option<Share>,
+    /// Memory of one of its processes on the host.
+    pub host: Option<Bytes>,
+    /// Its processes on one server.
+    pub processes: Option<u32>,
+    /// How deep it sleeps: at level 1 its weights are kept on the host, at level 2 they are not.
+    pub sleep_level: Option<u32>,
     /// What a checkpoint takes for a while on the host.
     pub checkpoint_transient: Option<Bytes>,
+}
+
+/// Faults of a workload's own making.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Faults {
+    /// Mean number in 30 days.
+    pub per_month: f64,
+    /// Time until what it took with it serves again.
+    pub recovery: Option<Duration>,
 }
 
 /// GPUs of a workload; a fraction where a GPU is split.
@@ -174,6 +198,11 @@ pub struct Allocation {
     pub normal: Option<f64>,
     /// The least with which it is of use.
     pub minimum_useful: Option<f64>,
+    /// Whether it runs on its normal allocation or not at all. `None` means that it may run on
+    /// fewer where its throughput there is declared.
+    pub gang: Option<bool>,
+    /// The shortest time for which it is worth starting.
+    pub minimum_run: Option<Duration>,
 }
 
 /// What a workload admits.

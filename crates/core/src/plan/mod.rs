@@ -1,0 +1,13 @@
+//! From demand to a calendar: the reserve, who holds which GPU when, and the proof where a deadline
+//! cannot be met. A plan is arithmetic: it can refuse, and it says what to test; it never proves.
+
+mod grid;
+mod model;
+mod problem;
+
+pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
+pub use model::{
+    Backtest, BacktestRow, Calendar, Candidate, Certificate, Change, Check, Holder, InferencePlan,
+    Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant, TransitionRow, WindowNeed,
+};
+pub use problem::{Job, Mode, Problem, Run, Slot};
