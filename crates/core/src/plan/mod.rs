@@ -4,6 +4,7 @@
 mod grid;
 mod model;
 mod problem;
+pub mod schedule;
 
 pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
 pub use model::{
