@@ -56,7 +56,7 @@ fn the_schema_refuses_what_the_reader_refuses_by_structure() {
         ("500 ms", "500"),
         ("500 ms", "5 parsec"),
         ("500 ms", "-5 s"),
-        ("gpu_count: 0", "gpu_count: -1"),
+        ("gpu: none", "gpu: none, gpu_count: -1"),
         ("mode: host_cpu", "mode: host"),
         ("mode: host_cpu", "mode: { host_cpu: {}, candidates: all }"),
         ("format: csv", "format: json"),

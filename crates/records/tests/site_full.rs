@@ -67,12 +67,14 @@ fn server() {
         gpu: text("H100-SXM5-80GB"),
         gpu_count: 8,
         gpu_memory: gib(80),
+        gpu_memory_taken: gib(2),
         driver: text("580.95.05"),
         cuda: text("13.0"),
         nccl: text("2.28.3"),
         kernel: text("6.8.0-85-generic"),
         scheduler: Some(Scheduler { kind: SchedulerKind::Slurm, version: text("25.05.3") }),
         cpu_cores: Some(95.5),
+        cpu_cores_visible: Some(128.0),
         memory: gib(2048),
         storage: Some(Storage {
             read_bandwidth: Some(BytesPerSecond(12e9)),
@@ -103,15 +105,28 @@ fn common_fields_of_a_workload() {
     };
     assert_eq!(chat.model, Some(model));
     let memory = MemoryNeed {
-        origin: MemoryOrigin::Measured,
+        origin: FigureOrigin::Measured,
         weights: gib(16),
         kv: gib(40),
         workspace: gib(4),
         graphs: gib(2),
+        peak: gib(68),
+        fraction_of_total: share(0.9),
+        host: gib(12),
+        processes: Some(4),
+        sleep_level: Some(1),
         checkpoint_transient: gib(1),
     };
     assert_eq!(chat.memory, Some(memory));
-    assert_eq!(chat.allocation, Some(Allocation { normal: Some(4.0), minimum_useful: Some(2.5) }));
+    let allocation = Allocation {
+        normal: Some(4.0),
+        minimum_useful: Some(2.5),
+        gang: Some(false),
+        minimum_run: seconds(7200.0),
+    };
+    assert_eq!(chat.allocation, Some(allocation));
+    assert_eq!(chat.weight, Some(3.0));
+    assert_eq!(chat.faults, Some(Faults { per_month: 2.0, recovery: seconds(240.0) }));
     assert_eq!(chat.limits, Some(Limits { concurrent: Some(64), queued: Some(256) }));
     assert_eq!(chat.on_out_of_memory, Some(OutOfMemoryReaction::StopNeighbour));
     let short = RequestClass {
@@ -155,6 +170,8 @@ fn inference() {
             format: TraceFormat::Azure,
             rate_factor: Some(0.5),
             window: Some(TraceWindow::Busiest(Duration::from_mins(20))),
+            begins: Some(at("2026-11-01T23:00:00Z")),
+            columns: None,
         }),
         concurrency: Some(64),
         prompt_tokens: Some(TokenCounts { p50: 400, p95: 3000 }),
@@ -172,6 +189,16 @@ fn inference() {
             throughput: Some(RatePerSecond::new(4000.0, "tok")),
             availability: share(0.999),
         },
+        capacity: Some(ReplicaCapacity {
+            gpus: 0.5,
+            origin: FigureOrigin::Measured,
+            requests: RatePerSecond::parse("240 req/min").ok(),
+            requests_in_flight: Some(128.0),
+            kv_tokens: Some(400_000.0),
+            prefill: Some(RatePerSecond::new(18_000.0, "tok")),
+            output: Some(RatePerSecond::new(2500.0, "tok")),
+        }),
+        service_time: seconds(6.0),
         minimum_reserved: Some(4.0),
         burst_reserve: Some(BurstReserve::Gpus(1.5)),
     };
@@ -225,6 +252,7 @@ fn training() {
             signal: Some(Signal::Term),
             notice: seconds(60.0),
             lost_work: Some(LostWork::Steps(20)),
+            mean_time_to_loss: seconds(172_800.0),
             failure_share_max: share(0.01),
         }),
         log: Some(TrainingLog {
@@ -294,6 +322,12 @@ fn operations() {
             accepted_by: text("Head of Platform"),
         }),
         risk_tolerance: share(0.01),
+        reclaim_time: seconds(180.0),
+        calendar: Some(CalendarShape {
+            window: seconds(1200.0),
+            begins: Some(jiff::civil::date(2026, 12, 7)),
+            weeks: Some(2),
+        }),
         transition: Some(Transition {
             to_training: vec![
                 step(TransitionStepKind::Drain, seconds(30.0)),
@@ -309,16 +343,19 @@ fn operations() {
             ],
             source: text("runbook of 2026-10"),
         }),
-        isolation: vec![IsolationNeed {
-            workload: "chat".to_owned(),
-            properties: vec![
-                IsolationProperty::MemoryCapacity,
-                IsolationProperty::MemoryBandwidth,
-                IsolationProperty::Faults,
-                IsolationProperty::Sms,
-                IsolationProperty::Cpu,
-            ],
-        }],
+        isolation: vec![
+            IsolationNeed {
+                workload: "chat".to_owned(),
+                properties: vec![
+                    IsolationProperty::MemoryCapacity,
+                    IsolationProperty::MemoryBandwidth,
+                    IsolationProperty::Faults,
+                    IsolationProperty::Sms,
+                    IsolationProperty::Cpu,
+                ],
+            },
+            IsolationNeed { workload: "tune".to_owned(), properties: vec![] },
+        ],
         cost: Some(Cost {
             gpu_hour: Some(Money { amount: 2.5, currency: "EUR".to_owned() }),
             energy: Some(Money { amount: 0.3, currency: "EUR".to_owned() }),
@@ -326,6 +363,9 @@ fn operations() {
     };
     assert_eq!(site.operations, expected);
     assert_eq!(site.sharing.versions["nvidia-device-plugin"], "0.18.0");
+    assert_eq!(site.sharing.mps_server_per_gpu, Some(false));
+    assert_eq!(good("mode-mps-default.yaml").sharing.mps_server_per_gpu, Some(true));
+    assert_eq!(good("mode-mps-static.yaml").sharing.mps_server_per_gpu, None);
 }
 
 #[test]
@@ -435,6 +475,55 @@ fn forms_of_demand() {
                 format: TraceFormat::Mooncake,
                 rate_factor: None,
                 window: Some(TraceWindow::From { start: Duration::ZERO, length: minutes(9) }),
+                begins: None,
+                columns: None,
+            }),
+        ),
+        (
+            "{ trace: { file: t.csv.gz, format: burstgpt, begins: 2026-11-02T06:00+01:00 } }",
+            Demand::Trace(TraceDemand {
+                file: "t.csv.gz".to_owned(),
+                format: TraceFormat::BurstGpt,
+                rate_factor: None,
+                window: None,
+                begins: Some(at("2026-11-02T05:00:00Z")),
+                columns: None,
+            }),
+        ),
+        (
+            "{ trace: { file: t.jsonl, format: jsonl, columns: { time: at, output_tokens: out } } }",
+            Demand::Trace(TraceDemand {
+                file: "t.jsonl".to_owned(),
+                format: TraceFormat::JsonLines,
+                rate_factor: None,
+                window: None,
+                begins: None,
+                columns: Some(TraceColumns {
+                    time: text("at"),
+                    prompt_tokens: None,
+                    output_tokens: text("out"),
+                }),
+            }),
+        ),
+        ("{ saved_query: { file: a.json } }", Demand::SavedQuery("a.json".to_owned())),
+        (
+            "{ rates: { file: r.csv } }",
+            Demand::Rates(RateSeries {
+                file: "r.csv".to_owned(),
+                time_column: None,
+                rate_column: None,
+                begins: None,
+                rate_factor: None,
+            }),
+        ),
+        (
+            "{ rates: { file: r.csv, time_column: t, rate_column: r, begins: 2026-11-02 00:00, rate_factor: 0.5 } }",
+            Demand::Rates(RateSeries {
+                file: "r.csv".to_owned(),
+                time_column: text("t"),
+                rate_column: text("r"),
+                begins: Some(at("2026-11-02T00:00:00Z")),
+                rate_factor: Some(0.5),
             }),
         ),
     ] {
@@ -508,6 +597,20 @@ fn modes_of_sharing() {
             SharingMode::TimeSlicing(TimeSlicing {
                 replicas: Some(2),
                 slice: Some(SlicePeriod::Long),
+                ..TimeSlicing::default()
+            }),
+        ),
+        (
+            gpu,
+            "{ time_slicing: { gpus: { chat: [0], tune: 0-1 }, booked: { chat: 50 %, tune: 0.25 } } }",
+            SharingMode::TimeSlicing(TimeSlicing {
+                gpus: names(&[("chat", &[0]), ("tune", &[0, 1])]),
+                booked: [
+                    ("chat".to_owned(), Share::new(0.5).unwrap()),
+                    ("tune".to_owned(), Share::new(0.25).unwrap()),
+                ]
+                .into(),
+                ..TimeSlicing::default()
             }),
         ),
         (

@@ -129,6 +129,40 @@ fn warnings_alone_keep_the_site() {
 }
 
 #[test]
+fn a_launched_trainer_whose_log_is_not_read_is_a_warning() {
+    let good = include_str!("../../../examples/cpu-demo.yaml");
+    let without: Vec<&str> = good.lines().filter(|line| !line.contains("log: {")).collect();
+    assert_eq!(without.len() + 1, good.lines().count());
+    let (site, problems) = read_site("site.yaml", without.join("\n").as_bytes());
+    assert!(site.is_some());
+    let found: Vec<_> = problems.iter().map(|problem| (problem.severity, problem.code)).collect();
+    assert_eq!(found, [(Severity::Warning, "no-log")]);
+}
+
+/// The rules of a plan that need two numbers to disagree: each pair beside one that agrees.
+#[test]
+fn numbers_of_a_plan_must_agree() {
+    let good = include_str!("fixtures/good/full-server.yaml");
+    for (from, to, codes) in [
+        ("gpu_memory_taken: 2 GiB", "gpu_memory_taken: 80 GiB", &[][..]),
+        ("gpu_memory_taken: 2 GiB", "gpu_memory_taken: 81 GiB", &["gpu-memory"]),
+        ("cpu_cores_visible: 128", "cpu_cores_visible: 95.5", &[]),
+        ("cpu_cores_visible: 128", "cpu_cores_visible: 95", &["cpu-cores"]),
+        ("gpus: 0.5", "gpus: 8", &[]),
+        ("gpus: 0.5", "gpus: 8.5", &["capacity"]),
+        // The declared steps of the way back take 15 s, 50 s, 90 s and nothing.
+        ("reclaim_time: 3 min", "reclaim_time: 155 s", &[]),
+        ("reclaim_time: 3 min", "reclaim_time: 154 s", &["reclaim-time"]),
+    ] {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let (_, problems) = read_site("site.yaml", text.as_bytes());
+        let found: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+        assert_eq!(found, codes, "{to}");
+    }
+}
+
+#[test]
 fn color_changes_the_look_and_not_the_words() {
     let (name, bytes) = fixtures().into_iter().find(|(name, _)| name == "units.yaml").unwrap();
     let (_, problems) = read_site(&name, &bytes);

@@ -107,7 +107,11 @@ pub(super) fn load_words(demand: &Demand) -> Vec<String> {
                 format!("rate factor {}", trace.rate_factor.unwrap_or(1.0)),
             ]
         }
-        Demand::Poisson { .. } | Demand::Query(_) | Demand::Table(_) => vec!["poisson".to_owned()],
+        Demand::Poisson { .. }
+        | Demand::Query(_)
+        | Demand::SavedQuery(_)
+        | Demand::Rates(_)
+        | Demand::Table(_) => vec!["poisson".to_owned()],
         Demand::Gamma { burstiness, .. } => {
             vec!["gamma".to_owned(), format!("burstiness {burstiness}")]
         }

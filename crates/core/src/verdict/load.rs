@@ -91,7 +91,11 @@ fn declared_rate(case: &Case<'_>) -> Option<f64> {
         // Over the whole ramp the mean rate is that of its middle.
         Demand::Ramp { from, to, .. } => Some(f64::midpoint(from.per_second, to.per_second)),
         Demand::Table(rows) => rows.iter().map(|row| row.rate.per_second).reduce(f64::max),
-        Demand::Trace(_) | Demand::Closed { .. } | Demand::Query(_) => None,
+        Demand::Trace(_)
+        | Demand::Closed { .. }
+        | Demand::Query(_)
+        | Demand::SavedQuery(_)
+        | Demand::Rates(_) => None,
     };
     peak.map(|rate| rate.per_second).or(of_demand)
 }

@@ -29,6 +29,8 @@ pub(crate) fn workload(name: &str, kind: WorkloadKind) -> Workload {
         kind,
         owner: None,
         model: None,
+        weight: None,
+        faults: None,
         memory: None,
         allocation: None,
         priority: None,
@@ -58,6 +60,8 @@ pub(crate) fn site() -> Site {
             ttft_p95: Some(Duration::from_millis(500)),
             ..InferenceObjectives::default()
         },
+        capacity: None,
+        service_time: None,
         minimum_reserved: None,
         burst_reserve: None,
     };
@@ -77,6 +81,7 @@ pub(crate) fn site() -> Site {
             signal: Some(Signal::Term),
             notice: Some(Duration::from_secs(30)),
             lost_work: None,
+            mean_time_to_loss: None,
             failure_share_max: Share::new(0.5),
         }),
         ..Training::default()
@@ -97,6 +102,7 @@ pub(crate) fn site() -> Site {
                 affinity: BTreeMap::new(),
             }),
             versions: BTreeMap::new(),
+            mps_server_per_gpu: None,
         },
         operations: Operations {
             failure_domain: Some(FailureDomain {

@@ -256,8 +256,21 @@ fn arrivals(
                 (highest > 0.0).then_some(Arrivals::Poisson { rate_per_s: highest })
             })
             .ok_or_else(no_rate)?,
-        Demand::Query(_) => peak().ok_or_else(no_rate)?,
+        Demand::Query(_) | Demand::SavedQuery(_) | Demand::Rates(_) => {
+            peak().ok_or_else(no_rate)?
+        }
     })
+}
+
+/// The columns of a trace that is in no public format: as the site file names them.
+fn own_columns(demand: &TraceDemand) -> ColumnMap {
+    let columns = demand.columns.clone().unwrap_or_default();
+    ColumnMap::new(
+        columns.time.unwrap_or_else(|| "time_s".to_owned()),
+        trace::TimeUnit::Seconds,
+        columns.prompt_tokens.unwrap_or_else(|| "prompt_tokens".to_owned()),
+        columns.output_tokens.unwrap_or_else(|| "output_tokens".to_owned()),
+    )
 }
 
 fn trace_arrivals(demand: &TraceDemand, folder: &Path) -> Result<Arrivals, DemandError> {
@@ -265,12 +278,9 @@ fn trace_arrivals(demand: &TraceDemand, folder: &Path) -> Result<Arrivals, Deman
     let format = match demand.format {
         site::TraceFormat::Azure => TraceFormat::Csv(ColumnMap::azure()),
         site::TraceFormat::Mooncake => TraceFormat::JsonLines(ColumnMap::mooncake()),
-        site::TraceFormat::Csv => TraceFormat::Csv(ColumnMap::new(
-            "time_s",
-            trace::TimeUnit::Seconds,
-            "prompt_tokens",
-            "output_tokens",
-        )),
+        site::TraceFormat::BurstGpt => TraceFormat::Csv(ColumnMap::burstgpt()),
+        site::TraceFormat::Csv => TraceFormat::Csv(own_columns(demand)),
+        site::TraceFormat::JsonLines => TraceFormat::JsonLines(own_columns(demand)),
     };
     let mut trace = trace::read_file(&path, &ReadOptions { format: Some(format), sort: false })?;
     // The name goes into the load's description, which must not depend on where the site lies.

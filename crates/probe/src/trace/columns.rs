@@ -58,11 +58,17 @@ impl ColumnMap {
         Self::new("timestamp", TimeUnit::Milliseconds, "input_length", "output_length")
     }
 
+    /// The BurstGPT traces.
+    pub fn burstgpt() -> Self {
+        Self::new("Timestamp", TimeUnit::Seconds, "Request tokens", "Response tokens")
+    }
+
     /// Maps that are recognised by their names alone.
-    fn known() -> [(&'static str, Self); 4] {
+    fn known() -> [(&'static str, Self); 5] {
         [
             ("Azure", Self::azure()),
             ("Mooncake", Self::mooncake()),
+            ("BurstGPT", Self::burstgpt()),
             (
                 "vidur",
                 Self::new(

@@ -26,9 +26,10 @@ fn declared(record: &'static Record, found: &mut BTreeSet<FieldId>) {
 fn inside(shape: &'static Shape, found: &mut BTreeSet<FieldId>) {
     match shape {
         Shape::Scalar(_) => {}
-        Shape::List(inner) | Shape::ByName(_, inner) | Shape::Either(_, inner) => {
-            inside(inner, found);
-        }
+        Shape::List(inner)
+        | Shape::ListOrNone(inner)
+        | Shape::ByName(_, inner)
+        | Shape::Either(_, inner) => inside(inner, found),
         Shape::Record(record) | Shape::Variant(record) => declared(record, found),
     }
 }
@@ -36,7 +37,7 @@ fn inside(shape: &'static Shape, found: &mut BTreeSet<FieldId>) {
 /// Every field that a tree uses.
 fn used(node: &Node, shape: &'static Shape, found: &mut BTreeSet<FieldId>) {
     match (shape, &node.kind) {
-        (Shape::List(inner), NodeKind::List(items)) => {
+        (Shape::List(inner) | Shape::ListOrNone(inner), NodeKind::List(items)) => {
             for item in items {
                 used(item, inner, found);
             }
@@ -101,9 +102,10 @@ fn every_scalar_example_is_accepted() {
     fn each_record(shape: &'static Shape, done: &mut BTreeSet<*const Record>) {
         match shape {
             Shape::Scalar(_) => {}
-            Shape::List(inner) | Shape::ByName(_, inner) | Shape::Either(_, inner) => {
-                each_record(inner, done);
-            }
+            Shape::List(inner)
+            | Shape::ListOrNone(inner)
+            | Shape::ByName(_, inner)
+            | Shape::Either(_, inner) => each_record(inner, done),
             Shape::Record(record) | Shape::Variant(record) => check(record, done),
         }
     }

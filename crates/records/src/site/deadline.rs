@@ -111,12 +111,16 @@ pub(super) fn resolve(
     }
 }
 
+/// The instant of a moment from its text.
+pub(super) fn instant(text: &str, site_zone: &TimeZone) -> Option<Timestamp> {
+    resolve(&parse_written_time(text).ok()?, site_zone).ok().map(|(timestamp, _)| timestamp)
+}
+
 /// A one-off deadline from its texts.
 pub(super) fn one_off(at: &str, start: Option<&str>, site_zone: &TimeZone) -> Option<Deadline> {
-    let moment = |text: &str| resolve(&parse_written_time(text).ok()?, site_zone).ok();
-    let (at, time_zone) = moment(at)?;
+    let (at, time_zone) = resolve(&parse_written_time(at).ok()?, site_zone).ok()?;
     let start = match start {
-        Some(text) => Some(moment(text)?.0),
+        Some(text) => Some(instant(text, site_zone)?),
         None => None,
     };
     Some(Deadline::At { at, time_zone, start })
@@ -126,7 +130,7 @@ pub(super) fn one_off(at: &str, start: Option<&str>, site_zone: &TimeZone) -> Op
 mod tests {
     use super::*;
 
-    fn instant(text: &str, zone: &str) -> Result<String, String> {
+    fn resolved(text: &str, zone: &str) -> Result<String, String> {
         let zone = time_zone(zone).unwrap();
         parse_written_time(text)
             .and_then(|written| resolve(&written, &zone))
@@ -136,31 +140,34 @@ mod tests {
 
     #[test]
     fn local_times_are_the_sites() {
-        assert_eq!(instant("2026-12-04 18:00", "Europe/Berlin").unwrap(), "2026-12-04T17:00:00Z");
-        assert_eq!(instant("2026-07-04T18:00", "Europe/Berlin").unwrap(), "2026-07-04T16:00:00Z");
-        assert_eq!(instant("2026-12-04T18:00[Asia/Tokyo]", "UTC").unwrap(), "2026-12-04T09:00:00Z");
-        assert_eq!(instant("2026-12-04T18:00+01:00", "UTC").unwrap(), "2026-12-04T17:00:00Z");
+        assert_eq!(resolved("2026-12-04 18:00", "Europe/Berlin").unwrap(), "2026-12-04T17:00:00Z");
+        assert_eq!(resolved("2026-07-04T18:00", "Europe/Berlin").unwrap(), "2026-07-04T16:00:00Z");
+        assert_eq!(
+            resolved("2026-12-04T18:00[Asia/Tokyo]", "UTC").unwrap(),
+            "2026-12-04T09:00:00Z"
+        );
+        assert_eq!(resolved("2026-12-04T18:00+01:00", "UTC").unwrap(), "2026-12-04T17:00:00Z");
     }
 
     #[test]
     fn times_that_the_change_of_clocks_removes_or_doubles_are_refused() {
         assert_eq!(
-            instant("2026-03-29 02:30", "Europe/Berlin").unwrap_err(),
+            resolved("2026-03-29 02:30", "Europe/Berlin").unwrap_err(),
             "2026-03-29 02:30 does not exist in Europe/Berlin"
         );
         assert_eq!(
-            instant("2026-10-25 02:30", "Europe/Berlin").unwrap_err(),
+            resolved("2026-10-25 02:30", "Europe/Berlin").unwrap_err(),
             "2026-10-25 02:30 comes twice in Europe/Berlin"
         );
         assert_eq!(
-            instant("2026-10-25T02:30+01:00", "Europe/Berlin").unwrap(),
+            resolved("2026-10-25T02:30+01:00", "Europe/Berlin").unwrap(),
             "2026-10-25T01:30:00Z"
         );
         // What the hint offers can be written.
         assert_eq!(
-            instant("2026-10-25T02:30+02", "Europe/Berlin").unwrap(),
+            resolved("2026-10-25T02:30+02", "Europe/Berlin").unwrap(),
             "2026-10-25T00:30:00Z"
         );
-        assert!(instant("2026-12-04", "UTC").is_err());
+        assert!(resolved("2026-12-04", "UTC").is_err());
     }
 }

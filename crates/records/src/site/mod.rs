@@ -20,6 +20,7 @@ mod render;
 mod scalar;
 mod schema;
 mod shape;
+mod times;
 mod tree;
 mod view;
 mod walk;

@@ -60,7 +60,9 @@ fn inside(
     match shape {
         Shape::Scalar(_) => {}
         Shape::Either(_, inner) => inside(inner, path, done, output),
-        Shape::List(inner) => inside(inner, &format!("{path}[]"), done, output),
+        Shape::List(inner) | Shape::ListOrNone(inner) => {
+            inside(inner, &format!("{path}[]"), done, output);
+        }
         Shape::ByName(_, inner) => inside(inner, &format!("{path}.<name>"), done, output),
         Shape::Record(record) | Shape::Variant(record) => {
             let known = done.iter().find(|(seen, _)| std::ptr::eq(*seen, *record));
@@ -78,7 +80,7 @@ fn inside(
 fn value_of(shape: &Shape) -> String {
     match shape {
         Shape::Scalar(scalar) => scalar_of(*scalar),
-        Shape::List(inner) => match **inner {
+        Shape::List(inner) | Shape::ListOrNone(inner) => match **inner {
             Shape::Scalar(scalar) => format!("list of: {}", scalar_of(scalar)),
             _ => "list".to_owned(),
         },
@@ -106,6 +108,7 @@ fn scalar_of(scalar: Scalar) -> String {
         Scalar::Moment => "date and time",
         Scalar::Window => "weekly window",
         Scalar::Weekly => "days and time",
+        Scalar::Date => "date",
         Scalar::Url => "URL",
         Scalar::Indexes => "numbers",
         Scalar::Signal => "signal",

@@ -2,7 +2,7 @@
 
 use cotenant_core::site::{
     CheckpointInterval, Dtype, LOG_PLACEHOLDERS, LostWork, NeighbourPriority, Signal, SlicePeriod,
-    WeekdaySet, WeeklyWindow, Work, parse_minute_of_day,
+    Work,
 };
 use cotenant_core::units::{
     Bytes, BytesPerSecond, Money, Quantity, RatePerSecond, Share, UnitError, UnitProblem,
@@ -11,6 +11,7 @@ use cotenant_core::units::{
 
 use super::deadline::{parse_written_time, time_zone};
 use super::nearest::nearest;
+pub(super) use super::times::{calendar_window, date, weekly, window};
 
 /// A kind of single value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub(super) enum Scalar {
     Rate,
     /// Requests over time.
     RequestRate,
+    /// Tokens over time, above zero.
+    TokenRate,
     /// A part of a whole.
     Share,
     /// Money.
@@ -55,6 +58,10 @@ pub(super) enum Scalar {
     Window,
     /// A weekly moment.
     Weekly,
+    /// A day.
+    Date,
+    /// Length of a window of the calendar.
+    CalendarWindow,
     /// An `http` or `https` URL.
     Url,
     /// Numbers of GPUs or cores: `0-3,6`.
@@ -104,7 +111,7 @@ impl From<UnitError> for Fault {
     }
 }
 
-fn fault<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, Fault> {
+pub(super) fn fault<T>(message: impl Into<String>, hint: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::new(message, hint))
 }
 
@@ -146,12 +153,15 @@ impl Scalar {
             Self::BytesPerSecond => Ok(BytesPerSecond::parse(text).map(drop)?),
             Self::Rate => check_rate(text).map(drop),
             Self::RequestRate => check_request_rate(text),
+            Self::TokenRate => check_token_rate(text),
             Self::Share => Ok(Share::parse(text).map(drop)?),
             Self::Money => Ok(Money::parse(text).map(drop)?),
             Self::TimeZone => time_zone(text).map(drop),
             Self::Moment => parse_written_time(text).map(drop),
             Self::Window => window(text).map(drop),
             Self::Weekly => weekly(text).map(drop),
+            Self::Date => date(text).map(drop),
+            Self::CalendarWindow => calendar_window(text).map(drop),
             Self::Url => check_url(text),
             Self::Indexes => indexes(text).map(drop),
             Self::Dtype => dtype(text).map(drop),
@@ -287,33 +297,14 @@ fn check_request_rate(text: &str) -> Result<(), Fault> {
     )
 }
 
-pub(super) fn window(text: &str) -> Result<WeeklyWindow, Fault> {
-    WeeklyWindow::parse(text).map_or_else(
-        || {
-            fault(
-                format!("`{}` is not a weekly window", shorten(text)),
-                "write days and times: `Mon-Fri 08:00-18:00`, `Sat,Sun 22:00-06:00` or \
-                 `daily 01:00-05:00`",
-            )
-        },
-        Ok,
-    )
-}
-
-/// A weekly moment: days, and minutes from local midnight.
-pub(super) fn weekly(text: &str) -> Result<(WeekdaySet, u16), Fault> {
-    let parsed = text
-        .trim()
-        .rsplit_once(char::is_whitespace)
-        .and_then(|(days, time)| Some((WeekdaySet::parse(days)?, parse_minute_of_day(time)?)));
-    parsed.map_or_else(
-        || {
-            fault(
-                format!("`{}` is not a weekly moment", shorten(text)),
-                "write days and a time: `Fri 18:00`, `Mon-Fri 06:00` or `daily 07:30`",
-            )
-        },
-        Ok,
+fn check_token_rate(text: &str) -> Result<(), Fault> {
+    let rate = check_rate(text)?;
+    if rate.is_tokens() {
+        return Ok(());
+    }
+    fault(
+        format!("this is a rate of tokens, not of `{}`", shorten(&rate.unit)),
+        "write `4000 tok/s` or `15 k tok/s`",
     )
 }
 
@@ -505,10 +496,10 @@ fn check_template(text: &str) -> Result<(), Fault> {
 /// The quantity behind a scalar, for the schema.
 pub(super) fn quantity(scalar: Scalar) -> Option<Quantity> {
     Some(match scalar {
-        Scalar::Duration | Scalar::DurationOrZero => Quantity::Duration,
+        Scalar::Duration | Scalar::DurationOrZero | Scalar::CalendarWindow => Quantity::Duration,
         Scalar::Bytes => Quantity::Bytes,
         Scalar::BytesPerSecond => Quantity::BytesPerSecond,
-        Scalar::Rate | Scalar::RequestRate => Quantity::Rate,
+        Scalar::Rate | Scalar::RequestRate | Scalar::TokenRate => Quantity::Rate,
         Scalar::Share => Quantity::Share,
         Scalar::Money => Quantity::Money,
         Scalar::Count => Quantity::Count,
@@ -533,8 +524,19 @@ mod tests {
             (Scalar::DurationOrZero, &["0 s", "1 ms"], &["-1 s", "1"]),
             (Scalar::Rate, &["4000 tok/s"], &["0 tok/s", "4000"]),
             (Scalar::RequestRate, &["2 req/s", "0 req/min"], &["2 tok/s"]),
+            (Scalar::TokenRate, &["2 tok/s", "900 tokens/min"], &["2 req/s", "0 tok/s"]),
             (Scalar::Window, &["Mon 08:00-09:00"], &["Mon", "8-9"]),
             (Scalar::Weekly, &["Fri 18:00", "daily 24:00"], &["Fri", "Fri 25:00", "18:00"]),
+            (
+                Scalar::Date,
+                &["2026-12-07", "2028-02-29"],
+                &["2026-12-7", "2026-02-29", "2026-12-07 00:00", "07.12.2026", "Monday"],
+            ),
+            (
+                Scalar::CalendarWindow,
+                &["15 min", "20 min", "30 min", "60 min", "1 h", "1800 s"],
+                &["10 min", "45 min", "2 h", "30", "0 s"],
+            ),
             (
                 Scalar::Url,
                 &["http://a", "https://a.b:80/x?y", "http://[::1]:8000", "http://[::1]"],

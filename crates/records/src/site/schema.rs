@@ -29,6 +29,7 @@ fn shape(shape: &Shape) -> Value {
         Shape::List(inner) => {
             json!({ "type": "array", "minItems": 1, "items": self::shape(inner) })
         }
+        Shape::ListOrNone(inner) => json!({ "type": "array", "items": self::shape(inner) }),
         Shape::ByName(_, inner) => {
             json!({ "type": "object", "additionalProperties": self::shape(inner) })
         }
@@ -122,13 +123,16 @@ fn scalar(kind: Scalar) -> Value {
         Scalar::Count => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, text(units("[kKMBGT]?"))] })
         }
-        Scalar::Duration => text(duration_pattern()),
+        Scalar::Duration | Scalar::CalendarWindow => text(duration_pattern()),
         Scalar::DurationOrZero => json!({ "anyOf": [text(duration_pattern()), { "const": 0 }] }),
         Scalar::Bytes => text(units("[KMGTP]iB|[kKMGTP]?B")),
         Scalar::BytesPerSecond => text(units(r"(?:[KMGTP]iB|[kKMGTP]?B|[kMGT]bit)\s*/\s*s")),
         Scalar::Rate => text(units(r"[^/\d]+/\s*(?:s|sec|second|m|min|minute|h|hour|d|day)")),
         Scalar::RequestRate => {
             text(units(r"(?:reqs?|requests?)\s*/\s*(?:s|sec|second|m|min|minute|h|hour|d|day)"))
+        }
+        Scalar::TokenRate => {
+            text(units(r"(?:toks?|tokens?)\s*/\s*(?:s|sec|second|m|min|minute|h|hour|d|day)"))
         }
         Scalar::Share => json!({
             "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, text(units("%"))]
@@ -147,6 +151,7 @@ fn scalar(kind: Scalar) -> Value {
         }
         Scalar::Priority => text(r"^(?:normal|idle|nice\s*(?:[1-9]|1[0-9]))$".to_owned()),
         Scalar::Template => text(r"\{[^{}]+\}".to_owned()),
+        Scalar::Date => text(r"^\s*\d{4}-\d{2}-\d{2}\s*$".to_owned()),
         Scalar::Dtype
         | Scalar::Signal
         | Scalar::Slice

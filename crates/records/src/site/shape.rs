@@ -7,8 +7,10 @@ use super::scalar::Scalar;
 pub(super) enum Shape {
     /// One value.
     Scalar(Scalar),
-    /// A list of equal things.
+    /// A list of equal things, at least one.
     List(&'static Shape),
+    /// A list of equal things, in which an empty one says that there are none.
+    ListOrNone(&'static Shape),
     /// Names with equal things.
     ByName(Names, &'static Shape),
     /// Fixed keys.
@@ -70,7 +72,9 @@ impl Shape {
     pub(super) fn record_below(&self) -> Option<&'static Record> {
         match self {
             Self::Record(record) | Self::Variant(record) => Some(record),
-            Self::List(inner) | Self::Either(_, inner) => inner.record_below(),
+            Self::List(inner) | Self::ListOrNone(inner) | Self::Either(_, inner) => {
+                inner.record_below()
+            }
             Self::ByName(..) | Self::Scalar(_) => None,
         }
     }

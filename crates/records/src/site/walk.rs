@@ -48,7 +48,13 @@ impl Walker {
         }
         match shape {
             Shape::Scalar(scalar) => self.scalar(node, *scalar, place),
-            Shape::List(inner) => self.list(node, inner, place),
+            Shape::List(inner) => {
+                if matches!(&node.kind, NodeKind::List(items) if items.is_empty()) {
+                    self.empty_list(node, place);
+                }
+                self.list(node, inner, place);
+            }
+            Shape::ListOrNone(inner) => self.list(node, inner, place),
             Shape::ByName(names, inner) => self.by_name(node, *names, inner, place),
             Shape::Record(record) => self.record(node, record, place),
             Shape::Variant(record) => self.variant(node, record, place),
@@ -107,16 +113,17 @@ impl Walker {
             );
             return;
         };
-        if items.is_empty() {
-            self.problems.push(
-                Problem::error("empty-list", format!("`{}` is an empty list", place.name))
-                    .at(node.span, "")
-                    .hint("add an item, or remove the line"),
-            );
-        }
         for item in items {
             self.shape(item, inner, Place { name: place.name, span: head_of(item) });
         }
+    }
+
+    fn empty_list(&mut self, node: &Node, place: Place<'_>) {
+        self.problems.push(
+            Problem::error("empty-list", format!("`{}` is an empty list", place.name))
+                .at(node.span, "")
+                .hint("add an item, or remove the line"),
+        );
     }
 
     fn by_name(&mut self, node: &Node, names: Names, inner: &'static Shape, place: Place<'_>) {
@@ -317,6 +324,7 @@ fn line_of(field: &Field) -> String {
 fn no_value_hint(shape: &Shape) -> String {
     match shape {
         Shape::Scalar(_) | Shape::Either(..) => "write the value, or remove the line".to_owned(),
+        Shape::ListOrNone(_) => "write items below it, or `[]` for none".to_owned(),
         Shape::List(_) => "write items below it, each with `- `, or remove the line".to_owned(),
         Shape::ByName(..) | Shape::Record(_) | Shape::Variant(_) => {
             "indent its keys below it, or remove the line".to_owned()

@@ -2,18 +2,23 @@
 
 use cotenant_core::site::{
     Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, Inference,
-    InferenceObjectives, LogFormat, Parallelism, Preemption, Render, RenderNeeds, RestartUnit,
-    TableRow, ThroughputAt, TraceDemand, TraceFormat, TraceWindow, Training, TrainingLog,
-    TrainingObjectives, TrainingType,
+    InferenceObjectives, LogFormat, Parallelism, Preemption, RateSeries, Render, RenderNeeds,
+    ReplicaCapacity, RestartUnit, TableRow, ThroughputAt, TraceColumns, TraceDemand, TraceFormat,
+    TraceWindow, Training, TrainingLog, TrainingObjectives, TrainingType,
 };
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::workload::{launch, tokens};
-use crate::site::deadline::one_off;
+use super::workload::{figure_origin, launch, tokens};
+use crate::site::deadline::{instant, one_off};
 use crate::site::scalar;
 use crate::site::view::View;
 
-pub(super) fn inference(view: View<'_>) -> Option<Inference> {
+pub(super) fn inference(view: View<'_>, time_zone: &TimeZone) -> Option<Inference> {
+    let capacity = match view.group("capacity") {
+        Some(group) => Some(capacity(group)?),
+        None => None,
+    };
     Some(Inference {
         runtime: view.string("runtime"),
         version: view.string("version"),
@@ -21,12 +26,14 @@ pub(super) fn inference(view: View<'_>) -> Option<Inference> {
         endpoint: base_url(view.text("endpoint")?),
         metrics_endpoint: view.string("metrics"),
         launch: view.group("launch").and_then(launch),
-        demand: demand(view)?,
+        demand: demand(view, time_zone)?,
         concurrency: view.whole("concurrency"),
         prompt_tokens: tokens(view, "prompt_tokens"),
         output_tokens: tokens(view, "output_tokens"),
         peak_rate: view.rate("peak_rate"),
         objectives: objectives(view.group("objectives")?),
+        capacity,
+        service_time: view.duration("service_time"),
         minimum_reserved: view.number("minimum_reserved"),
         burst_reserve: view.text("burst_reserve").and_then(|text| match text {
             "derived" => Some(BurstReserve::Derived),
@@ -41,10 +48,30 @@ fn base_url(text: &str) -> String {
     text.strip_suffix("/v1").unwrap_or(text).trim_end_matches('/').to_owned()
 }
 
-fn demand(view: View<'_>) -> Option<Demand> {
+fn capacity(view: View<'_>) -> Option<ReplicaCapacity> {
+    Some(ReplicaCapacity {
+        gpus: view.number("gpus")?,
+        origin: figure_origin(view),
+        requests: view.rate("requests"),
+        requests_in_flight: view.number("requests_in_flight"),
+        kv_tokens: view.count("kv_tokens").map(|tokens| tokens as f64),
+        prefill: view.rate("prefill"),
+        output: view.rate("output"),
+    })
+}
+
+fn demand(view: View<'_>, time_zone: &TimeZone) -> Option<Demand> {
     let (name, group) = view.variant("demand")?;
     Some(match name {
-        "trace" => Demand::Trace(trace(group)?),
+        "trace" => Demand::Trace(trace(group, time_zone)?),
+        "saved_query" => Demand::SavedQuery(group.string("file")?),
+        "rates" => Demand::Rates(RateSeries {
+            file: group.string("file")?,
+            time_column: group.string("time_column"),
+            rate_column: group.string("rate_column"),
+            begins: begins(group, time_zone)?,
+            rate_factor: group.number("rate_factor"),
+        }),
         "poisson" => Demand::Poisson { rate: group.rate("rate")? },
         "gamma" => {
             Demand::Gamma { rate: group.rate("rate")?, burstiness: group.number("burstiness")? }
@@ -78,7 +105,16 @@ fn demand(view: View<'_>) -> Option<Demand> {
     })
 }
 
-fn trace(view: View<'_>) -> Option<TraceDemand> {
+/// When a load begins: absent where the file is silent, and `None` outside where it cannot be built.
+#[expect(clippy::option_option, reason = "an absent moment and a broken one are not the same")]
+fn begins(view: View<'_>, time_zone: &TimeZone) -> Option<Option<Timestamp>> {
+    match view.text("begins") {
+        Some(text) => instant(text, time_zone).map(Some),
+        None => Some(None),
+    }
+}
+
+fn trace(view: View<'_>, time_zone: &TimeZone) -> Option<TraceDemand> {
     let window = match view.variant("window") {
         Some(("busiest", _)) => {
             Some(TraceWindow::Busiest(view.group("window")?.duration("busiest")?))
@@ -95,6 +131,12 @@ fn trace(view: View<'_>) -> Option<TraceDemand> {
         format: view.word("format", &TraceFormat::ALL, TraceFormat::name)?,
         rate_factor: view.number("rate_factor"),
         window,
+        begins: begins(view, time_zone)?,
+        columns: view.group("columns").map(|group| TraceColumns {
+            time: group.string("time"),
+            prompt_tokens: group.string("prompt_tokens"),
+            output_tokens: group.string("output_tokens"),
+        }),
     })
 }
 
@@ -193,6 +235,7 @@ fn preemption(view: View<'_>) -> Option<Preemption> {
         signal: view.parsed("signal", scalar::signal),
         notice: view.duration("notice"),
         lost_work: view.parsed("lost_work", scalar::lost_work),
+        mean_time_to_loss: view.duration("mean_time_to_loss"),
         failure_share_max: view.share("failure_share_max"),
     })
 }

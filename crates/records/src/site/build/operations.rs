@@ -1,8 +1,8 @@
 //! How the place is operated.
 
 use cotenant_core::site::{
-    ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty, Maintenance, Operations,
-    Transition, TransitionStep, TransitionStepKind, WeeklyWindow,
+    CalendarShape, ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty, Maintenance,
+    Operations, Transition, TransitionStep, TransitionStepKind, WeeklyWindow,
 };
 use cotenant_core::units::parse_duration;
 
@@ -26,6 +26,12 @@ pub(super) fn operations(view: View<'_>) -> Option<Operations> {
             accepted_by: group.string("accepted_by"),
         }),
         risk_tolerance: view.share("risk_tolerance"),
+        reclaim_time: view.duration("reclaim_time"),
+        calendar: view.group("calendar").map(|group| CalendarShape {
+            window: group.parsed("window", scalar::calendar_window),
+            begins: group.parsed("begins", scalar::date),
+            weeks: group.whole("weeks"),
+        }),
         transition: match view.group("transition") {
             Some(group) => Some(Transition {
                 to_training: steps(group, "to_training")?,

@@ -6,12 +6,17 @@ use cotenant_core::site::{
     HostCpu, MigGpu, MigInstance, MpsMode, Sharing, SharingMode, TemporalWindow, TimeSlicing,
     WholeGpu,
 };
+use cotenant_core::units::Share;
 
 use crate::site::scalar;
 use crate::site::view::View;
 
 pub(super) fn sharing(view: View<'_>) -> Option<Sharing> {
-    Some(Sharing { mode: mode(view)?, versions: view.text_map("versions") })
+    Some(Sharing {
+        mode: mode(view)?,
+        versions: view.text_map("versions"),
+        mps_server_per_gpu: view.text("mps_server").map(|word| word == "per_gpu"),
+    })
 }
 
 fn mode(view: View<'_>) -> Option<SharingMode> {
@@ -23,6 +28,11 @@ fn mode(view: View<'_>) -> Option<SharingMode> {
         ),
         "mps" => SharingMode::Mps(mps(view.group("mode")?)?),
         "time_slicing" => SharingMode::TimeSlicing(TimeSlicing {
+            gpus: indexes_at(settings, "gpus")?,
+            booked: settings
+                .by_name("booked")
+                .map(|(name, share)| Some((name.to_owned(), Share::parse(share.0.text()?).ok()?)))
+                .collect::<Option<_>>()?,
             replicas: settings.whole("replicas"),
             slice: settings.parsed("slice", scalar::slice),
         }),
@@ -33,14 +43,16 @@ fn mode(view: View<'_>) -> Option<SharingMode> {
             neighbour_priority: settings
                 .parsed("neighbour_priority", scalar::priority)
                 .unwrap_or_default(),
-            affinity: match settings.node("affinity") {
-                Some(node) => indexes_by_name(View(node))?,
-                None => BTreeMap::new(),
-            },
+            affinity: indexes_at(settings, "affinity")?,
         }),
         "candidates" => SharingMode::CandidatesAll,
         _ => return None,
     })
+}
+
+/// Numbers of each name behind a key; none where the key is absent.
+fn indexes_at(view: View<'_>, key: &str) -> Option<BTreeMap<String, Vec<u32>>> {
+    view.node(key).map_or_else(|| Some(BTreeMap::new()), |node| indexes_by_name(View(node)))
 }
 
 fn indexes_by_name(view: View<'_>) -> Option<BTreeMap<String, Vec<u32>>> {

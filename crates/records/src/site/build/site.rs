@@ -3,7 +3,7 @@
 use cotenant_core::site::{Operations, Site, SiteKind};
 
 use super::{machine, operations, sharing, workload};
-use crate::site::deadline::{parse_written_time, resolve, time_zone};
+use crate::site::deadline::{instant, time_zone};
 use crate::site::tree::Node;
 use crate::site::view::View;
 
@@ -12,7 +12,7 @@ pub(in crate::site) fn build(root: &Node) -> Option<Site> {
     let view = View(root);
     let time_zone = time_zone(view.text("time_zone")?).ok()?;
     let as_of = match view.text("as_of") {
-        Some(text) => Some(resolve(&parse_written_time(text).ok()?, &time_zone).ok()?.0),
+        Some(text) => Some(instant(text, &time_zone)?),
         None => None,
     };
     let kind = match view.group("server") {

@@ -1,8 +1,8 @@
 //! What every workload has.
 
 use cotenant_core::site::{
-    Allocation, Launch, Limits, MemoryNeed, MemoryOrigin, Model, OutOfMemoryReaction, Ready,
-    RequestClass, TokenCounts, Workload, WorkloadKind,
+    Allocation, Faults, FigureOrigin, Launch, Limits, MemoryNeed, Model, OutOfMemoryReaction,
+    Ready, RequestClass, TokenCounts, Workload, WorkloadKind,
 };
 use jiff::tz::TimeZone;
 
@@ -12,7 +12,7 @@ use crate::site::view::View;
 
 pub(super) fn workload(view: View<'_>, time_zone: &TimeZone) -> Option<Workload> {
     let kind = if let Some(group) = view.group("inference") {
-        WorkloadKind::Inference(Box::new(kinds::inference(group)?))
+        WorkloadKind::Inference(Box::new(kinds::inference(group, time_zone)?))
     } else if let Some(group) = view.group("training") {
         WorkloadKind::Training(Box::new(kinds::training(group, time_zone)?))
     } else if let Some(group) = view.group("batch") {
@@ -25,10 +25,20 @@ pub(super) fn workload(view: View<'_>, time_zone: &TimeZone) -> Option<Workload>
         kind,
         owner: view.string("owner"),
         model: view.group("model").and_then(model),
+        weight: view.number("weight"),
+        faults: match view.group("faults") {
+            Some(group) => Some(Faults {
+                per_month: group.number("per_month")?,
+                recovery: group.duration("recovery"),
+            }),
+            None => None,
+        },
         memory: view.group("memory").map(memory),
         allocation: view.group("allocation").map(|group| Allocation {
             normal: group.number("normal"),
             minimum_useful: group.number("minimum_useful"),
+            gang: group.flag("gang"),
+            minimum_run: group.duration("minimum_run"),
         }),
         priority: view.integer("priority"),
         limits: view.group("limits").map(|group| Limits {
@@ -55,15 +65,23 @@ fn model(view: View<'_>) -> Option<Model> {
     })
 }
 
+/// Where figures come from; without a word, somebody declares them.
+pub(super) fn figure_origin(view: View<'_>) -> FigureOrigin {
+    view.word("origin", &FigureOrigin::ALL, FigureOrigin::name).unwrap_or(FigureOrigin::Declared)
+}
+
 fn memory(view: View<'_>) -> MemoryNeed {
     MemoryNeed {
-        origin: view
-            .word("origin", &MemoryOrigin::ALL, MemoryOrigin::name)
-            .unwrap_or(MemoryOrigin::Declared),
+        origin: figure_origin(view),
         weights: view.bytes("weights"),
         kv: view.bytes("kv"),
         workspace: view.bytes("workspace"),
         graphs: view.bytes("graphs"),
+        peak: view.bytes("peak"),
+        fraction_of_total: view.share("fraction_of_total"),
+        host: view.bytes("host"),
+        processes: view.whole("processes"),
+        sleep_level: view.whole("sleep_level"),
         checkpoint_transient: view.bytes("checkpoint_transient"),
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             .filter_map(|node| node.group("server")),
     );
     for server in servers {
+        held_and_seen(server, problems);
         server_rules(server, problems);
     }
     let Some(server) = view.group("server") else { return };
@@ -81,6 +82,32 @@ fn server_rules(server: View<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Others cannot hold more than there is, and no more cores can be used than are seen.
+fn held_and_seen(server: View<'_>, problems: &mut Vec<Problem>) {
+    let total = server.bytes("gpu_memory");
+    if let Some((taken, total)) =
+        server.bytes("gpu_memory_taken").zip(total).filter(|(taken, total)| taken > total)
+    {
+        problems.push(
+            Problem::error("gpu-memory", "others hold more memory than a GPU has")
+                .at(value_span(server, "gpu_memory_taken"), taken.to_string())
+                .beside(value_span(server, "gpu_memory"), total.to_string())
+                .hint("`gpu_memory_taken` is what processes outside of this file hold on each GPU"),
+        );
+    }
+    let visible = server.number("cpu_cores_visible");
+    if let Some((usable, visible)) =
+        server.number("cpu_cores").zip(visible).filter(|(usable, visible)| usable > visible)
+    {
+        problems.push(
+            Problem::warning("cpu-cores", "more CPU cores can be used than programs see")
+                .at(value_span(server, "cpu_cores"), format!("{usable} can be used"))
+                .beside(value_span(server, "cpu_cores_visible"), format!("{visible} are seen"))
+                .hint("`cpu_cores` is what quota and affinity leave, at most what is seen"),
+        );
+    }
+}
+
 /// A mode that needs a GPU needs one; the mode without a GPU is for machines without.
 fn modes(root: &Node, server: View<'_>, gpu_count: u32, problems: &mut Vec<Problem>) {
     let Some(sharing) = View(root).group("sharing") else { return };
@@ -113,6 +140,9 @@ fn gpus_named(root: &Node, server: View<'_>) -> Vec<(u32, Span)> {
     let mut lists: Vec<&Node> = Vec::new();
     if let Some(entry) = mode(root, "whole_gpu") {
         lists.extend(entry.value.entries().iter().map(|entry| &entry.value));
+    }
+    if let Some(gpus) = mode(root, "time_slicing").and_then(|entry| entry.value.entry("gpus")) {
+        lists.extend(gpus.value.entries().iter().map(|entry| &entry.value));
     }
     for name in ["mig", "temporal"] {
         if let Some(entry) = mode(root, name) {
@@ -170,7 +200,11 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
     let available = f64::from(gpu_count);
     let count_key = if server.has("gpu_count") { "gpu_count" } else { "gpu" };
     let too_many = |problems: &mut Vec<Problem>, view: View<'_>, key: &str, amount: f64| {
-        let code = if view.has("normal") { "allocation" } else { "reserve" };
+        let code = match key {
+            "normal" => "allocation",
+            "gpus" => "capacity",
+            _ => "reserve",
+        };
         if amount > available {
             problems.push(
                 Problem::error(code, format!("`{key}` is more than the server has"))
@@ -181,6 +215,11 @@ fn amounts(workload: View<'_>, server: View<'_>, gpu_count: u32, problems: &mut 
         }
     };
     if let Some(inference) = workload.group("inference") {
+        if let Some(capacity) = inference.group("capacity")
+            && let Some(gpus) = capacity.number("gpus")
+        {
+            too_many(problems, capacity, "gpus", gpus);
+        }
         let minimum = inference.number("minimum_reserved").unwrap_or(0.0);
         too_many(problems, inference, "minimum_reserved", minimum);
         if let Some(burst) = inference.number("burst_reserve") {

@@ -115,6 +115,13 @@ fn references(root: &Node, workloads: &[WorkloadEntry<'_>], problems: &mut Vec<P
     if let Some(affinity) = mode(root, "host_cpu").and_then(|entry| entry.value.entry("affinity")) {
         by_key.extend(keys_of(&affinity.value));
     }
+    if let Some(entry) = mode(root, "time_slicing") {
+        for key in ["gpus", "booked"] {
+            by_key.extend(
+                entry.value.entry(key).map(|entry| keys_of(&entry.value)).unwrap_or_default(),
+            );
+        }
+    }
     for key in ["change_cycle", "isolation"] {
         if let Some(entry) = root.entry("operations").and_then(|entry| entry.value.entry(key)) {
             by_key.extend(keys_of(&entry.value));

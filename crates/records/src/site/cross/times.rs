@@ -1,9 +1,12 @@
 //! Moments and weekly windows.
 
+use std::time::Duration;
+
 use cotenant_core::site::WeeklyWindow;
+use cotenant_core::units::{format_duration, parse_duration};
 use jiff::tz::TimeZone;
 
-use super::entries::{mode, value_span, workloads};
+use super::entries::{key_span, mode, value_span, workloads};
 use crate::site::deadline::{parse_written_time, resolve, time_zone};
 use crate::site::scalar::{self, shorten};
 use crate::site::tree::Node;
@@ -12,11 +15,17 @@ use crate::site::{Problem, Span};
 
 pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
     temporal(root, problems);
+    reclaim_time(root, problems);
     let Some(zone) = View(root).text("time_zone").and_then(|name| time_zone(name).ok()) else {
         return;
     };
     instant(View(root), "as_of", &zone, problems);
     for workload in workloads(root) {
+        if let Some((_, settings)) =
+            workload.kind("inference").and_then(|inference| inference.variant("demand"))
+        {
+            instant(settings, "begins", &zone, problems);
+        }
         let holders = [
             workload.kind("training").and_then(|training| training.group("objectives")),
             workload.kind("batch"),
@@ -68,6 +77,29 @@ fn deadline_rules(deadline: View<'_>, zone: &TimeZone, problems: &mut Vec<Proble
             Problem::error("deadline", "`start` belongs to a deadline with `at`")
                 .at(value_span(deadline, "start"), "")
                 .hint("a recurring deadline begins with the one before it; remove the line"),
+        );
+    }
+}
+
+/// A reclaim holds every step of the way back, so it is at least as long as they are.
+fn reclaim_time(root: &Node, problems: &mut Vec<Problem>) {
+    let Some(operations) = View(root).group("operations") else { return };
+    let Some(reclaim) = operations.duration("reclaim_time") else { return };
+    let Some(transition) = operations.group("transition") else { return };
+    let steps: Duration = transition
+        .list("to_inference")
+        .flat_map(|step| step.0.entries())
+        .filter_map(|entry| parse_duration(entry.value.text()?).ok())
+        .fold(Duration::ZERO, Duration::saturating_add);
+    if steps > reclaim {
+        problems.push(
+            Problem::warning("reclaim-time", "the reclaim is shorter than its own steps")
+                .at(value_span(operations, "reclaim_time"), format_duration(reclaim))
+                .beside(
+                    key_span(transition, "to_inference"),
+                    format!("these add up to {}", format_duration(steps)),
+                )
+                .hint("write the whole time from the signal to the first successful token"),
         );
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use cotenant_core::units::format_duration;
 
 use super::entries::{key_span, value_span, workloads};
+use crate::site::scalar;
 use crate::site::tree::Node;
 use crate::site::view::View;
 use crate::site::{Problem, Span};
@@ -17,11 +18,13 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             objectives(inference, "an inference workload", problems);
             lengths(view, inference, problems);
             peak_rate(inference, problems);
+            capacity(inference, problems);
+            columns(inference, problems);
         }
         if let Some(training) = view.group("training") {
             objectives(training, "a training workload", problems);
             preemption(training, problems);
-            log(training, problems);
+            log(workload.name, training, problems);
         }
         for class in view.list("classes") {
             tokens(class, problems);
@@ -205,9 +208,54 @@ fn show(duration: Duration) -> String {
     format_duration(duration)
 }
 
-/// Steps are counted by their number, so their lines must hold it.
-fn log(training: View<'_>, problems: &mut Vec<Problem>) {
-    let Some(log) = training.group("log") else { return };
+/// A capacity without a figure turns no demand into GPUs.
+fn capacity(inference: View<'_>, problems: &mut Vec<Problem>) {
+    const FIGURES: [&str; 5] = ["requests", "requests_in_flight", "kv_tokens", "prefill", "output"];
+    let Some(group) = inference.group("capacity") else { return };
+    if FIGURES.into_iter().any(|key| group.has(key)) {
+        return;
+    }
+    problems.push(
+        Problem::error("missing", "the capacity of a replica says nothing of what it carries")
+            .at(key_span(inference, "capacity"), "how much of what?")
+            .hint(format!(
+                "add one of {}, such as `requests: 4 req/s`",
+                scalar::alternatives(&FIGURES)
+            )),
+    );
+}
+
+/// A public trace has the columns that it has.
+fn columns(inference: View<'_>, problems: &mut Vec<Problem>) {
+    let Some(("trace", trace)) = inference.variant("demand") else { return };
+    if !trace.has("columns") {
+        return;
+    }
+    let Some(format @ ("azure" | "mooncake" | "burstgpt")) = trace.text("format") else { return };
+    problems.push(
+        Problem::error("columns", format!("the columns of `{format}` cannot be chosen"))
+            .at(key_span(trace, "columns"), "names columns")
+            .beside(value_span(trace, "format"), "has columns of its own")
+            .hint("write `format: csv` or `format: jsonl`, or remove `columns`"),
+    );
+}
+
+/// Steps are counted by their number, so their lines must hold it; a job whose log is not read
+/// shows nothing of its steps.
+fn log(name: &str, training: View<'_>, problems: &mut Vec<Problem>) {
+    let Some(log) = training.group("log") else {
+        if training.group("launch").is_some() && !training.has("log") {
+            problems.push(
+                Problem::warning("no-log", format!("nothing can be read of the steps of `{name}`"))
+                    .at(key_span(training, "launch"), "launched, and its log is not read")
+                    .hint(
+                        "add `log: { step: \"step={step} loss={loss}\" }` with the line that your \
+                         trainer prints, or `log: { format: cotenant }` for the embedded one",
+                    ),
+            );
+        }
+        return;
+    };
     for key in ["step", "resumed"] {
         if log.text(key).is_some_and(|template| !template.contains("{step}")) {
             problems.push(

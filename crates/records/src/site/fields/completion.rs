@@ -172,6 +172,13 @@ static PREEMPTION: Record = Record {
             "Work done again: `none`, `since_checkpoint`, `20 steps` or `3 min`.",
         ),
         field(
+            "mean_time_to_loss",
+            DURATION,
+            TRANSITION,
+            "2 d",
+            "Mean time between losses that nothing announces, such as a node that fails.",
+        ),
+        field(
             "failure_share_max",
             SHARE,
             TRANSITION,

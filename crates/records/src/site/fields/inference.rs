@@ -1,8 +1,9 @@
 //! What is particular to inference.
 
+use super::demand::DEMAND;
 use super::vocabulary::{
-    DURATION, DURATION_OR_ZERO, FAILURE_DOMAIN, GPUS, INFERENCE, PLAN, POSITIVE, RATE,
-    REQUEST_RATE, SHARE, STACK, TEST, TEXT, TEXTS, URL, WHOLE, field, required, scalar,
+    COUNT, DURATION, FAILURE_DOMAIN, GPUS, INFERENCE, PLAN, POSITIVE, RATE, REQUEST_RATE, SHARE,
+    STACK, TEST, TEXT, TEXTS, TOKEN_RATE, URL, WHOLE, field, required, scalar,
 };
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Names, Record, Shape};
@@ -76,229 +77,6 @@ pub(super) static TOKENS: Record = Record {
     bare: &[],
 };
 
-static PART: Record = Record {
-    what: "a part of a trace",
-    fields: &[
-        required("start", DURATION_OR_ZERO, TEST, "1 h", "Its start, from the first request."),
-        required("length", DURATION, TEST, "20 min", "Its length."),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static TRACE_WINDOW: Record = Record {
-    what: "the window",
-    fields: &[
-        field(
-            "busiest",
-            DURATION,
-            TEST,
-            "20 min",
-            "The part of this length with the most requests.",
-        ),
-        field(
-            "from",
-            Shape::Record(&PART),
-            TEST,
-            "{ start: 1 h, length: 20 min }",
-            "A part by its place.",
-        ),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static TRACE: Record = Record {
-    what: "the trace",
-    fields: &[
-        required(
-            "file",
-            TEXT,
-            INFERENCE,
-            "arrivals.csv",
-            "The file, relative to the site file; `.gz` is read too.",
-        ),
-        required(
-            "format",
-            scalar(Scalar::Choice(&["azure", "mooncake", "csv"])),
-            INFERENCE,
-            "azure",
-            "`azure` (CSV of the Azure LLM traces), `mooncake` (JSON lines), or `csv` with a header \
-             that names `time_s`, `prompt_tokens`, `output_tokens`.",
-        ),
-        field(
-            "rate_factor",
-            scalar(Scalar::PositiveNumber),
-            INFERENCE,
-            "0.5",
-            "What its rate is multiplied with; without it, 1.",
-        ),
-        field(
-            "window",
-            Shape::Variant(&TRACE_WINDOW),
-            TEST,
-            "{ busiest: 20 min }",
-            "The part that is replayed; without it, from the start.",
-        ),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static RATE_RECORD: Record = Record {
-    what: "the arrivals",
-    fields: &[required("rate", REQUEST_RATE, INFERENCE, "2 req/s", "Mean rate.")],
-    one_of: &[],
-    bare: &[],
-};
-
-static GAMMA: Record = Record {
-    what: "the arrivals",
-    fields: &[
-        required("rate", REQUEST_RATE, INFERENCE, "2 req/s", "Mean rate."),
-        required(
-            "burstiness",
-            scalar(Scalar::PositiveNumber),
-            INFERENCE,
-            "4",
-            "Squared coefficient of variation of the times between arrivals: 1 is Poisson.",
-        ),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static RAMP: Record = Record {
-    what: "the ramp",
-    fields: &[
-        required("from", REQUEST_RATE, INFERENCE, "1 req/s", "Rate at the start."),
-        required("to", REQUEST_RATE, INFERENCE, "8 req/s", "Rate at the end."),
-        required("duration", DURATION, INFERENCE, "10 min", "Length."),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static CLOSED: Record = Record {
-    what: "the closed loop",
-    fields: &[
-        required("users", POSITIVE, INFERENCE, "16", "Users, each of whom waits for the answer."),
-        required(
-            "think_time",
-            DURATION_OR_ZERO,
-            INFERENCE,
-            "5 s",
-            "Time between an answer and the next request.",
-        ),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static QUERY: Record = Record {
-    what: "the query",
-    fields: &[
-        required(
-            "url",
-            URL,
-            PLAN,
-            "http://prometheus:9090",
-            "Server with the Prometheus query API.",
-        ),
-        required(
-            "query",
-            TEXT,
-            PLAN,
-            "sum(rate(vllm:request_success_total[5m]))",
-            "PromQL expression; its value is requests per second.",
-        ),
-        required("range", DURATION, PLAN, "4 w", "How far back it looks."),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
-static TABLE_ROW: Record = Record {
-    what: "a row of the table",
-    fields: &[
-        required(
-            "when",
-            scalar(Scalar::Window),
-            PLAN,
-            "Mon-Fri 08:00-18:00",
-            "Weekly window, in local time of the site.",
-        ),
-        required("rate", REQUEST_RATE, PLAN, "12 req/s", "Mean rate in it."),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-static TABLE: Shape = Shape::Record(&TABLE_ROW);
-
-static DEMAND: Record = Record {
-    what: "the demand",
-    fields: &[
-        field(
-            "trace",
-            Shape::Record(&TRACE),
-            INFERENCE,
-            "{ file: arrivals.csv, format: azure }",
-            "Recorded arrivals and lengths.",
-        ),
-        field(
-            "poisson",
-            Shape::Record(&RATE_RECORD),
-            INFERENCE,
-            "{ rate: 2 req/s }",
-            "Independent arrivals at a constant mean rate.",
-        ),
-        field(
-            "gamma",
-            Shape::Record(&GAMMA),
-            INFERENCE,
-            "{ rate: 2 req/s, burstiness: 4 }",
-            "Bursty arrivals at a constant mean rate.",
-        ),
-        field(
-            "constant",
-            Shape::Record(&RATE_RECORD),
-            INFERENCE,
-            "{ rate: 2 req/s }",
-            "Equal times between arrivals.",
-        ),
-        field(
-            "ramp",
-            Shape::Record(&RAMP),
-            INFERENCE,
-            "{ from: 1 req/s, to: 8 req/s, duration: 10 min }",
-            "A rate that grows or falls in a straight line.",
-        ),
-        field(
-            "closed",
-            Shape::Record(&CLOSED),
-            INFERENCE,
-            "{ users: 16, think_time: 5 s }",
-            "Users who wait for their answers: not an open loop.",
-        ),
-        field(
-            "query",
-            Shape::Record(&QUERY),
-            PLAN,
-            "{ url: http://prometheus:9090, query: \"sum(rate(x[5m]))\", range: 4 w }",
-            "A query of a metrics server.",
-        ),
-        field(
-            "table",
-            Shape::List(&TABLE),
-            PLAN,
-            "[{ when: daily 08:00-18:00, rate: 12 req/s }]",
-            "Mean rates by time.",
-        ),
-    ],
-    one_of: &[],
-    bare: &[],
-};
-
 pub(super) static OBJECTIVES: Record = Record {
     what: "the objectives",
     fields: &[
@@ -360,6 +138,39 @@ pub(super) static OBJECTIVES: Record = Record {
             "99.9 %",
             "Share of time in which it serves, at least.",
         ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static CAPACITY: Record = Record {
+    what: "the capacity",
+    fields: &[
+        required(
+            "gpus",
+            scalar(Scalar::PositiveNumber),
+            PLAN,
+            "1",
+            "GPUs of one replica; a fraction where it runs in a slice.",
+        ),
+        field(
+            "origin",
+            scalar(Scalar::Choice(&["declared", "measured"])),
+            PLAN,
+            "measured",
+            "Where the figures come from; without it, declared.",
+        ),
+        field("requests", REQUEST_RATE, PLAN, "4 req/s", "Requests."),
+        field(
+            "requests_in_flight",
+            scalar(Scalar::PositiveNumber),
+            PLAN,
+            "128",
+            "Requests in flight.",
+        ),
+        field("kv_tokens", COUNT, PLAN, "400 k", "Tokens in the key-value cache."),
+        field("prefill", TOKEN_RATE, PLAN, "18000 tok/s", "Prompt tokens."),
+        field("output", TOKEN_RATE, PLAN, "2500 tok/s", "Output tokens."),
     ],
     one_of: &[],
     bare: &[],
@@ -433,6 +244,21 @@ pub(super) static INFERENCE_RECORD: Record = Record {
             INFERENCE,
             "{ ttft_p95: 500 ms }",
             "What must hold: at least one.",
+        ),
+        field(
+            "capacity",
+            Shape::Record(&CAPACITY),
+            PLAN,
+            "{ gpus: 1, origin: measured, requests: 4 req/s }",
+            "What one replica carries while every objective holds: it turns demand into GPUs. \
+             Capacity comes in whole replicas, and the unit that needs the most of them binds.",
+        ),
+        field(
+            "service_time",
+            DURATION,
+            PLAN,
+            "6 s",
+            "Mean time that a request stays in the engine: it turns rates into requests in flight.",
         ),
         field("minimum_reserved", GPUS, PLAN, "4", "GPUs that are never lent."),
         field(

@@ -77,6 +77,13 @@ pub(super) static SERVER: Record = Record {
             "Number of GPUs. Required unless `gpu` is `none`; then it is 0.",
         ),
         field("gpu_memory", BYTES, PLAN, "80 GiB", "Memory of one GPU."),
+        field(
+            "gpu_memory_taken",
+            BYTES,
+            PLAN,
+            "2 GiB",
+            "Memory of each GPU that processes outside of this file hold.",
+        ),
         field("driver", TEXT, STACK, "580.95.05", "GPU driver version."),
         field("cuda", TEXT, STACK, "13.0", "CUDA version."),
         field("nccl", TEXT, STACK, "2.28.3", "NCCL version."),
@@ -94,6 +101,13 @@ pub(super) static SERVER: Record = Record {
             PLAN,
             "96",
             "Cores that can be used: what quota and affinity leave, not what is visible.",
+        ),
+        field(
+            "cpu_cores_visible",
+            scalar(Scalar::PositiveNumber),
+            PLAN,
+            "128",
+            "Cores that programs see when they ask how many there are.",
         ),
         field("memory", BYTES, PLAN, "2 TiB", "Host memory."),
         field(

@@ -5,6 +5,7 @@
 //! or `test` (how it is measured).
 
 mod completion;
+mod demand;
 mod inference;
 mod machine;
 mod operations;

@@ -142,7 +142,30 @@ static TRANSITION_RECORD: Record = Record {
 
 static PROPERTY: Shape =
     scalar(Scalar::Choice(&["memory_capacity", "memory_bandwidth", "faults", "sms", "cpu"]));
-static PROPERTIES: Shape = Shape::List(&PROPERTY);
+static PROPERTIES: Shape = Shape::ListOrNone(&PROPERTY);
+
+static CALENDAR: Record = Record {
+    what: "the calendar",
+    fields: &[
+        field(
+            "window",
+            scalar(Scalar::CalendarWindow),
+            PLAN,
+            "30 min",
+            "Length of a window: `15 min`, `20 min`, `30 min` or `60 min`.",
+        ),
+        field(
+            "begins",
+            scalar(Scalar::Date),
+            PLAN,
+            "2026-12-07",
+            "The day on which it begins, at midnight of the site.",
+        ),
+        field("weeks", scalar(Scalar::Integer(1, 8)), PLAN, "1", "How many weeks it covers."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
 
 static COST: Record = Record {
     what: "the cost",
@@ -193,6 +216,21 @@ pub(super) static OPERATIONS: Record = Record {
             "Share of the exposures in which the reserve may be short, at most.",
         ),
         field(
+            "reclaim_time",
+            DURATION_OR_ZERO,
+            PLAN,
+            "3 min",
+            "Time to get a lent GPU back for inference, at its worst: from the signal to the first \
+             successful token.",
+        ),
+        field(
+            "calendar",
+            Shape::Record(&CALENDAR),
+            PLAN,
+            "{ window: 30 min, begins: 2026-12-07, weeks: 1 }",
+            "The shape of the capacity calendar.",
+        ),
+        field(
             "transition",
             Shape::Record(&TRANSITION_RECORD),
             TRANSITION,
@@ -204,7 +242,7 @@ pub(super) static OPERATIONS: Record = Record {
             Shape::ByName(Names::Workload, &PROPERTIES),
             ISOLATION,
             "{ chat: [memory_capacity, faults] }",
-            "What each workload must be protected from: `memory_capacity`, `memory_bandwidth`, `faults`, `sms`, and `cpu` where cores are shared.",
+            "What each workload must be protected from: `memory_capacity`, `memory_bandwidth`, `faults`, `sms`, and `cpu` where cores are shared. An empty list says that nothing is required.",
         ),
         field(
             "cost",

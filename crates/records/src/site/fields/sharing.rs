@@ -94,9 +94,25 @@ static MPS: Record = Record {
     bare: &["default"],
 };
 
+static BOOKED: Shape = SHARE;
+
 static TIME_SLICING: Record = Record {
     what: "time-slicing",
     fields: &[
+        field(
+            "gpus",
+            Shape::ByName(Names::Workload, &GPU_LIST),
+            ISOLATION,
+            "{ chat: [0], tune: [0, 1] }",
+            "GPUs of each workload; a workload that is absent may use all.",
+        ),
+        field(
+            "booked",
+            Shape::ByName(Names::Workload, &BOOKED),
+            STACK,
+            "{ chat: 50 %, tune: 50 % }",
+            "The part of a GPU that a scheduler books for each workload. It places, and enforces nothing.",
+        ),
         field(
             "replicas",
             POSITIVE,
@@ -229,6 +245,13 @@ pub(super) static SHARING: Record = Record {
             STACK,
             "{ nvidia-device-plugin: 0.18.0 }",
             "Exact versions of whatever enforces the mode.",
+        ),
+        field(
+            "mps_server",
+            scalar(Scalar::Choice(&["per_gpu", "per_node"])),
+            ISOLATION,
+            "per_gpu",
+            "Whether each GPU has an MPS server of its own (`per_gpu`), or one serves the node.",
         ),
     ],
     one_of: &[],

@@ -52,6 +52,7 @@ pub(super) const BYTES: Shape = scalar(Scalar::Bytes);
 pub(super) const BANDWIDTH: Shape = scalar(Scalar::BytesPerSecond);
 pub(super) const RATE: Shape = scalar(Scalar::Rate);
 pub(super) const REQUEST_RATE: Shape = scalar(Scalar::RequestRate);
+pub(super) const TOKEN_RATE: Shape = scalar(Scalar::TokenRate);
 pub(super) const SHARE: Shape = scalar(Scalar::Share);
 pub(super) const MONEY: Shape = scalar(Scalar::Money);
 pub(super) const GPUS: Shape = scalar(Scalar::Number);

@@ -3,8 +3,9 @@
 use super::completion::{BATCH, RENDER, TRAINING};
 use super::inference::{INFERENCE_RECORD, OBJECTIVES, TOKENS};
 use super::vocabulary::{
-    ALL, BYTES, COMPLETION, COUNT, GPUS, INFERENCE, ISOLATION, NAME, PLAN, POSITIVE, REPORT, SHARE,
-    STACK, TEXT, WHOLE, field, required, scalar,
+    ALL, BYTES, COMPLETION, COUNT, DURATION, DURATION_OR_ZERO, FAILURE_DOMAIN, FLAG, GPUS,
+    INFERENCE, ISOLATION, NAME, PLAN, POSITIVE, REPORT, SHARE, STACK, TEXT, WHOLE, field, required,
+    scalar,
 };
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Record, Shape};
@@ -50,6 +51,31 @@ static MEMORY: Record = Record {
         field("workspace", BYTES, PLAN, "4 GiB", "Activations and work buffers on the GPU."),
         field("graphs", BYTES, PLAN, "2 GiB", "Captured graphs on the GPU."),
         field(
+            "peak",
+            BYTES,
+            PLAN,
+            "68 GiB",
+            "The highest use of one GPU that was seen on the device while it ran, everything included.",
+        ),
+        field(
+            "fraction_of_total",
+            SHARE,
+            PLAN,
+            "0.9",
+            "Part of a GPU's total memory that the engine takes for itself \
+             (`gpu_memory_utilization`): of the total, not of what is free.",
+        ),
+        field("host", BYTES, PLAN, "12 GiB", "Memory of one of its processes on the host."),
+        field("processes", POSITIVE, PLAN, "4", "Its processes on one server."),
+        field(
+            "sleep_level",
+            scalar(Scalar::Integer(1, 2)),
+            PLAN,
+            "1",
+            "How deep it sleeps while its GPUs are lent: at level 1 its weights are kept on the \
+             host, at level 2 they are not.",
+        ),
+        field(
             "checkpoint_transient",
             BYTES,
             PLAN,
@@ -72,6 +98,43 @@ static ALLOCATION: Record = Record {
             "GPUs in normal operation; a fraction where a GPU is split.",
         ),
         field("minimum_useful", GPUS, PLAN, "2", "The fewest GPUs with which it is of use."),
+        field(
+            "gang",
+            FLAG,
+            PLAN,
+            "true",
+            "Whether it runs on its normal allocation or not at all. Without it, it may run on fewer \
+             where its throughput there is declared.",
+        ),
+        field(
+            "minimum_run",
+            DURATION,
+            PLAN,
+            "2 h",
+            "The shortest time for which it is worth starting.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static FAULTS: Record = Record {
+    what: "the faults",
+    fields: &[
+        required(
+            "per_month",
+            scalar(Scalar::Number),
+            FAILURE_DOMAIN,
+            "2",
+            "Mean number in 30 days.",
+        ),
+        field(
+            "recovery",
+            DURATION_OR_ZERO,
+            FAILURE_DOMAIN,
+            "4 min",
+            "Time until what it took with it serves again.",
+        ),
     ],
     one_of: &[],
     bare: &[],
@@ -150,6 +213,20 @@ pub(super) static WORKLOAD: Record = Record {
             PLAN,
             "{ name: llama, parameters: 8.03 B }",
             "The model that it serves or trains: what memory arithmetic needs.",
+        ),
+        field(
+            "weight",
+            scalar(Scalar::PositiveNumber),
+            PLAN,
+            "3",
+            "What its lateness weighs beside that of others; without it, 1.",
+        ),
+        field(
+            "faults",
+            Shape::Record(&FAULTS),
+            FAILURE_DOMAIN,
+            "{ per_month: 2, recovery: 4 min }",
+            "How often it dies by a fault of its own, and how long what it took with it is gone.",
         ),
         field(
             "memory",

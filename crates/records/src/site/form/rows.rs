@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use cotenant_core::site::{
     BatchRoute, BurstReserve, CheckpointInterval, Demand, Launch, LostWork, MpsMode,
-    NeighbourPriority, Parallelism, SharingMode, SlicePeriod, TokenCounts, TraceDemand,
-    TraceWindow, TransitionStep, WeeklyWindow,
+    NeighbourPriority, Parallelism, RateSeries, ReplicaCapacity, SharingMode, SlicePeriod,
+    TimeSlicing, TokenCounts, TraceDemand, TraceWindow, TransitionStep, WeeklyWindow,
 };
 use cotenant_core::units::{Bytes, format_count, format_duration};
 
@@ -71,6 +71,8 @@ pub(super) fn demand(demand: &Demand) -> String {
         Demand::Query(query) => {
             format!("{} at {}, last {}", query.query, query.url, format_duration(query.range))
         }
+        Demand::SavedQuery(file) => format!("saved answer {file}"),
+        Demand::Rates(series) => rates(series),
         Demand::Table(rows) => rows
             .iter()
             .map(|row| format!("{}: {}", row.when, row.rate))
@@ -88,7 +90,56 @@ fn trace_demand(trace: &TraceDemand) -> String {
         }
         None => String::new(),
     };
-    format!("trace {} ({}){factor}{window}", trace.file, trace.format.name())
+    let begins = begins(trace.begins);
+    let columns = trace.columns.as_ref().and_then(|columns| {
+        amounts([
+            ("time", columns.time.clone()),
+            ("prompt", columns.prompt_tokens.clone()),
+            ("output", columns.output_tokens.clone()),
+        ])
+    });
+    let columns = columns.map_or(String::new(), |columns| format!("; columns: {columns}"));
+    format!("trace {} ({}){factor}{window}{begins}{columns}", trace.file, trace.format.name())
+}
+
+fn rates(series: &RateSeries) -> String {
+    let columns =
+        amounts([("time", series.time_column.clone()), ("rate", series.rate_column.clone())]);
+    let columns = columns.map_or(String::new(), |columns| format!("; columns: {columns}"));
+    let factor = series.rate_factor.map_or(String::new(), |factor| format!(", rate × {factor}"));
+    format!("rates {}{factor}{}{columns}", series.file, begins(series.begins))
+}
+
+/// An instant is shown as such: the form does not know which zone a reader has in mind.
+fn begins(instant: Option<jiff::Timestamp>) -> String {
+    instant.map_or(String::new(), |instant| format!(", begins {instant}"))
+}
+
+/// What one replica carries.
+pub(super) fn capacity(capacity: Option<&ReplicaCapacity>) -> Option<String> {
+    let capacity = capacity?;
+    let figures = joined(
+        [
+            show(capacity.requests.as_ref()),
+            capacity.requests_in_flight.map(|count| format!("{count} in flight")),
+            capacity.kv_tokens.map(|tokens| format!("{tokens} tokens in the cache")),
+            capacity.prefill.as_ref().map(|rate| format!("prefill {rate}")),
+            capacity.output.as_ref().map(|rate| format!("output {rate}")),
+        ]
+        .into_iter()
+        .flatten(),
+    );
+    let gpus = gpus(capacity.gpus);
+    let origin = capacity.origin.name();
+    Some(figures.map_or_else(
+        || format!("{gpus} ({origin})"),
+        |figures| format!("{figures} on {gpus} ({origin})"),
+    ))
+}
+
+/// A number of GPUs in words.
+pub(super) fn gpus(count: f64) -> String {
+    if count == 1.0 { "1 GPU".to_owned() } else { format!("{count} GPUs") }
 }
 
 pub(super) fn reserve(reserve: Option<BurstReserve>) -> Option<String> {
@@ -189,10 +240,7 @@ pub(super) fn mode_settings(mode: &SharingMode) -> Option<String> {
             joined(layouts.iter().map(layout))
         }
         SharingMode::Mps(mode) => mps(mode),
-        SharingMode::TimeSlicing(slicing) => amounts([
-            ("replicas", show(slicing.replicas.as_ref())),
-            ("slice", slicing.slice.map(slice)),
-        ]),
+        SharingMode::TimeSlicing(slicing) => time_slicing(slicing),
         SharingMode::Temporal(windows) => joined(windows.iter().map(|window| {
             let gpus = if window.gpus.is_empty() {
                 "all GPUs".to_owned()
@@ -214,6 +262,20 @@ pub(super) fn mode_settings(mode: &SharingMode) -> Option<String> {
         }
         SharingMode::CandidatesAll => Some("all that the GPU allows".to_owned()),
     }
+}
+
+fn time_slicing(slicing: &TimeSlicing) -> Option<String> {
+    let booked = slicing.booked.iter().map(|(name, share)| format!("{name} {share}"));
+    let parts = [
+        named(&slicing.gpus, "GPU"),
+        joined(booked).map(|booked| format!("booked: {booked}")),
+        amounts([
+            ("replicas", show(slicing.replicas.as_ref())),
+            ("slice", slicing.slice.map(slice)),
+        ]),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 fn slice(period: SlicePeriod) -> String {

@@ -8,8 +8,8 @@ use cotenant_core::units::{format_count, format_duration};
 
 use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
-    amounts, bytes, demand, interval, joined, launch, lost_work, mode_settings, parallelism,
-    reserve, route, row, show, steps, time, tokens, windows, yes_no,
+    amounts, bytes, capacity, demand, interval, joined, launch, lost_work, mode_settings,
+    parallelism, reserve, route, row, show, steps, time, tokens, windows, yes_no,
 };
 
 /// Title of the one record that a site file cannot fill.
@@ -105,6 +105,7 @@ fn server_rows(server: &Server) -> Vec<FormRow> {
     if has_gpu {
         rows.extend([
             row("GPU memory", bytes(server.gpu_memory)),
+            row("GPU memory held by others", bytes(server.gpu_memory_taken)),
             row("driver", server.driver.clone()),
             row("CUDA", server.cuda.clone()),
             row("NCCL", server.nccl.clone()),
@@ -131,6 +132,7 @@ fn server_rows(server: &Server) -> Vec<FormRow> {
         row("kernel", server.kernel.clone()),
         row("scheduler", scheduler),
         row("usable CPU cores", show(server.cpu_cores.as_ref())),
+        row("visible CPU cores", show(server.cpu_cores_visible.as_ref())),
         row("host memory", bytes(server.memory)),
         row("storage", storage),
         row("network", network),
@@ -170,6 +172,11 @@ fn common_rows(workload: &Workload) -> Vec<FormRow> {
             ("KV", bytes(memory.kv)),
             ("workspace", bytes(memory.workspace)),
             ("graphs", bytes(memory.graphs)),
+            ("peak", bytes(memory.peak)),
+            ("of the GPU's total", show(memory.fraction_of_total.as_ref())),
+            ("on the host", bytes(memory.host)),
+            ("processes", show(memory.processes.as_ref())),
+            ("sleeps at level", show(memory.sleep_level.as_ref())),
             ("checkpoint on the host", bytes(memory.checkpoint_transient)),
         ])?;
         Some(format!("{parts} ({})", memory.origin.name()))
@@ -178,12 +185,20 @@ fn common_rows(workload: &Workload) -> Vec<FormRow> {
         amounts([
             ("normal", show(allocation.normal.as_ref())),
             ("useful from", show(allocation.minimum_useful.as_ref())),
+            ("all at once:", yes_no(allocation.gang)),
+            ("runs at least", time(allocation.minimum_run)),
         ])
     });
     let limits = workload.limits.and_then(|limits| {
         amounts([
             ("at once", show(limits.concurrent.as_ref())),
             ("waiting", show(limits.queued.as_ref())),
+        ])
+    });
+    let faults = workload.faults.and_then(|faults| {
+        amounts([
+            ("per month", Some(faults.per_month.to_string())),
+            ("back after", time(faults.recovery)),
         ])
     });
     let reaction = workload.on_out_of_memory;
@@ -193,6 +208,8 @@ fn common_rows(workload: &Workload) -> Vec<FormRow> {
         row("memory", memory),
         row("GPU allocation", allocation),
         row("priority", show(workload.priority.as_ref())),
+        row("weight of its lateness", show(workload.weight.as_ref())),
+        row("faults of its own", faults),
         row("admission limits", limits),
         row("on out of memory", reaction.map(|reaction| reaction.name().replace('_', " "))),
     ]
@@ -216,6 +233,8 @@ fn inference_rows(workload: &Workload, inference: &Inference) -> Vec<FormRow> {
         row("peak rate", show(inference.peak_rate.as_ref())),
     ];
     rows.extend(objective_rows(&inference.objectives));
+    rows.push(row("capacity of a replica", capacity(inference.capacity.as_ref())));
+    rows.push(row("time in the engine, mean", time(inference.service_time)));
     rows.push(row(
         "minimum reserved",
         inference.minimum_reserved.map(|gpus| format!("{gpus} GPUs")),
@@ -292,6 +311,10 @@ fn training_rows(training: &Training) -> Vec<FormRow> {
         row("notice", time(preemption.and_then(|preemption| preemption.notice))),
         row("lost work", lost_work(preemption.and_then(|preemption| preemption.lost_work))),
         row(
+            "time to an unannounced loss",
+            time(preemption.and_then(|preemption| preemption.mean_time_to_loss)),
+        ),
+        row(
             "failed preemptions, at most",
             show(preemption.and_then(|preemption| preemption.failure_share_max).as_ref()),
         ),
@@ -326,7 +349,9 @@ fn render_rows(render: &Render) -> Vec<FormRow> {
 fn calendar_section(site: &Site) -> FormSection {
     let demand_windows =
         site.inference().filter_map(|(workload, inference)| match &inference.demand {
-            Demand::Table(_) => Some(format!("{}: {}", workload.name, demand(&inference.demand))),
+            Demand::Table(_) | Demand::Rates(_) | Demand::SavedQuery(_) => {
+                Some(format!("{}: {}", workload.name, demand(&inference.demand)))
+            }
             _ => None,
         });
     let held = match &site.sharing.mode {
@@ -335,7 +360,14 @@ fn calendar_section(site: &Site) -> FormSection {
     };
     let maintenance = site.operations.maintenance.as_ref();
     let transition = site.operations.transition.clone().unwrap_or_default();
+    let shape = site.operations.calendar.unwrap_or_default();
+    let shape = amounts([
+        ("windows of", time(shape.window)),
+        ("from", show(shape.begins.as_ref())),
+        ("weeks", show(shape.weeks.as_ref())),
+    ]);
     let rows = vec![
+        row("shape", shape),
         row("windows", held),
         row("demand by time", joined(demand_windows)),
         row(
@@ -345,17 +377,23 @@ fn calendar_section(site: &Site) -> FormSection {
         row("transition to training", steps(&transition.to_training)),
         row("transition to inference", steps(&transition.to_inference)),
         row("measured where", transition.source),
+        row("reclaim of a GPU, at most", time(site.operations.reclaim_time)),
     ];
     FormSection { title: "Calendar".to_owned(), rows }
 }
 
 fn sharing_section(site: &Site) -> FormSection {
     let versions = site.sharing.versions.iter();
-    let rows = vec![
+    let mut rows = vec![
         row("mode", Some(site.sharing.mode.name().replace('_', " "))),
         row("settings", mode_settings(&site.sharing.mode)),
         row("versions", joined(versions.map(|(name, version)| format!("{name} {version}")))),
     ];
+    let per_gpu = site.sharing.mps_server_per_gpu;
+    if per_gpu.is_some() || matches!(site.sharing.mode, SharingMode::Mps(_)) {
+        let server = |per_gpu| if per_gpu { "one for each GPU" } else { "one for the node" };
+        rows.push(row("MPS server", per_gpu.map(server).map(str::to_owned)));
+    }
     FormSection { title: "Sharing mode".to_owned(), rows }
 }
 
@@ -390,6 +428,7 @@ fn operations_section(site: &Site) -> FormSection {
         row("risk tolerance", show(operations.risk_tolerance.as_ref())),
         row("transition to training", steps(&transition.to_training)),
         row("transition to inference", steps(&transition.to_inference)),
+        row("reclaim of a GPU, at most", time(operations.reclaim_time)),
         row("price of a GPU-hour", show(cost.gpu_hour.as_ref())),
         row("price of a kWh", show(cost.energy.as_ref())),
     ];
@@ -405,8 +444,12 @@ fn operations_section(site: &Site) -> FormSection {
             ])
         });
         rows.push(row(format!("change cycle of {name}"), cycle));
-        let properties = operations.isolation_of(name).iter().map(|property| property.name());
-        rows.push(row(format!("isolation of {name}"), joined(properties)));
+        let need = operations.isolation.iter().find(|need| need.workload == *name);
+        let properties = need.map(|need| {
+            joined(need.properties.iter().map(|property| property.name()))
+                .unwrap_or_else(|| "nothing is required".to_owned())
+        });
+        rows.push(row(format!("isolation of {name}"), properties));
     }
     FormSection { title: "Operations".to_owned(), rows }
 }
