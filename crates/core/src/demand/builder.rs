@@ -27,6 +27,8 @@ pub struct HistoryBuilder {
     pub(super) prompts: TokenCounter,
     pub(super) outputs: TokenCounter,
     pub(super) intervals: Vec<(usize, Interval)>,
+    /// Whether a rate of zero is a statement, and not something that was seen.
+    pub(super) is_declared: bool,
     rows: usize,
     fault: Option<DemandRefusal>,
 }
@@ -54,6 +56,7 @@ impl HistoryBuilder {
             prompts: TokenCounter::new(),
             outputs: TokenCounter::new(),
             intervals: Vec::new(),
+            is_declared: false,
             rows: 0,
             fault: None,
         }
@@ -141,7 +144,7 @@ impl HistoryBuilder {
             (None, true) => Err(DemandRefusal::Empty),
             (Some(_), false) => Err(DemandRefusal::Mixed),
             (Some(arrived), true) => Ok(events::finish(self, arrived)),
-            (None, false) => intervals::finish(self.intervals, self.service),
+            (None, false) => intervals::finish(self),
         }
     }
 }

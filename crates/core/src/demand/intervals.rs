@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::builder::HistoryBuilder;
 use super::gaps::{self, Gap, GapKind};
 use super::history::{Column, Counts, History, instant};
 use super::refusal::DemandRefusal;
@@ -67,10 +68,8 @@ impl Demand {
 }
 
 /// Sorts the intervals, refuses those that overlap, and lays them on equal steps.
-pub(super) fn finish(
-    mut rows: Vec<(usize, Interval)>,
-    service: Option<Duration>,
-) -> Result<History, DemandRefusal> {
+pub(super) fn finish(builder: HistoryBuilder) -> Result<History, DemandRefusal> {
+    let HistoryBuilder { intervals: mut rows, service, is_declared, .. } = builder;
     rows.sort_by_key(|(row, interval)| (interval.start, *row));
     if let Some(pair) =
         rows.windows(2).find(|pair| pair[1].1.start.as_second() < pair[0].1.end.as_second())
@@ -84,7 +83,9 @@ pub(super) fn finish(
         return Err(DemandRefusal::Empty);
     }
     let mut gaps = layout.missing(&columns);
-    gaps.extend(layout.mark_improbable(&mut columns));
+    if !is_declared {
+        gaps.extend(layout.mark_improbable(&mut columns));
+    }
     gaps.sort_by_key(|gap| gap.from);
     Ok(layout.history(&rows, columns, gaps, service))
 }
