@@ -1,6 +1,7 @@
 //! Everything that looks: load client, workload supervisor, host observation, trace readers, the runner of tests.
 
 pub mod clock;
+pub mod demand;
 pub mod engine_metrics;
 pub mod host;
 pub mod http;

@@ -141,7 +141,9 @@ fn a_bad_row_has_its_place_its_text_and_a_way_out() {
     let lacks = "{\"timestamp\":0,\"input_length\":1,\"output_length\":2}\n{\"timestamp\":5}\n";
     assert!(parse(lacks).unwrap_err().to_string().contains("column input_length: the row lacks"));
     let binary = read("t", [0xfe, 0xed, 0, 1, 2].as_slice(), &ReadOptions::default());
-    assert!(binary.unwrap_err().to_string().contains("not UTF-8"));
+    assert!(binary.unwrap_err().to_string().contains("the file is binary"));
+    let latin = read("t", [0xfe, 0xed, b'\n'].as_slice(), &ReadOptions::default());
+    assert!(latin.unwrap_err().to_string().contains("not UTF-8"));
     let nowhere = read_file(Path::new("/no/such/file"), &ReadOptions::default()).unwrap_err();
     assert!(nowhere.to_string().contains("cannot be opened"), "{nowhere}");
 }

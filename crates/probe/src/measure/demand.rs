@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use crate::load::{
     Arrivals, LengthDistribution, Lengths, LoadSpec, Schedule, ScheduleError, TraceWindow, schedule,
 };
-use crate::trace::{self, ColumnMap, ReadOptions, TraceFormat};
+use crate::trace::{self, ReadOptions, TraceFormat};
 
 use super::plan::Loads;
 
@@ -262,26 +262,9 @@ fn arrivals(
     })
 }
 
-/// The columns of a trace that is in no public format: as the site file names them.
-fn own_columns(demand: &TraceDemand) -> ColumnMap {
-    let columns = demand.columns.clone().unwrap_or_default();
-    ColumnMap::new(
-        columns.time.unwrap_or_else(|| "time_s".to_owned()),
-        trace::TimeUnit::Seconds,
-        columns.prompt_tokens.unwrap_or_else(|| "prompt_tokens".to_owned()),
-        columns.output_tokens.unwrap_or_else(|| "output_tokens".to_owned()),
-    )
-}
-
 fn trace_arrivals(demand: &TraceDemand, folder: &Path) -> Result<Arrivals, DemandError> {
     let path: PathBuf = folder.join(&demand.file);
-    let format = match demand.format {
-        site::TraceFormat::Azure => TraceFormat::Csv(ColumnMap::azure()),
-        site::TraceFormat::Mooncake => TraceFormat::JsonLines(ColumnMap::mooncake()),
-        site::TraceFormat::BurstGpt => TraceFormat::Csv(ColumnMap::burstgpt()),
-        site::TraceFormat::Csv => TraceFormat::Csv(own_columns(demand)),
-        site::TraceFormat::JsonLines => TraceFormat::JsonLines(own_columns(demand)),
-    };
+    let format = TraceFormat::of_site(demand);
     let mut trace = trace::read_file(&path, &ReadOptions { format: Some(format), sort: false })?;
     // The name goes into the load's description, which must not depend on where the site lies.
     trace.name.clone_from(&demand.file);

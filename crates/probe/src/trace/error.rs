@@ -1,8 +1,8 @@
-//! What can be wrong with a trace, told so that it can be mended.
+//! What can be wrong with a file of demand, told so that it can be mended.
 
 use std::fmt;
 
-/// A trace that cannot be read: where, what, the text that is there, and a way out.
+/// A file that cannot be read: where, what, the text that is there, and a way out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// The file's name, as given.
@@ -43,24 +43,24 @@ const TEXT_CHARACTERS_MAX: usize = 80;
 
 /// A problem that does not yet know its file and line.
 #[derive(Debug)]
-pub(super) struct Problem {
-    pub(super) column: Option<String>,
-    pub(super) text: Option<String>,
-    pub(super) what: String,
-    pub(super) hint: String,
+pub(crate) struct Problem {
+    pub(crate) column: Option<String>,
+    pub(crate) text: Option<String>,
+    pub(crate) what: String,
+    pub(crate) hint: String,
 }
 
 impl Problem {
-    pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { column: None, text: None, what: what.into(), hint: hint.into() }
     }
 
-    pub(super) fn column(mut self, column: &str) -> Self {
+    pub(crate) fn column(mut self, column: &str) -> Self {
         self.column = Some(column.to_owned());
         self
     }
 
-    pub(super) fn text(mut self, text: &str) -> Self {
+    pub(crate) fn text(mut self, text: &str) -> Self {
         let mut short: String = text.chars().take(TEXT_CHARACTERS_MAX).collect();
         if short.len() < text.len() {
             short.push('…');
@@ -69,7 +69,7 @@ impl Problem {
         self
     }
 
-    pub(super) fn at(self, file: &str, line: Option<u64>) -> Box<TraceError> {
+    pub(crate) fn at(self, file: &str, line: Option<u64>) -> Box<TraceError> {
         Box::new(TraceError {
             file: file.to_owned(),
             line,

@@ -1,0 +1,143 @@
+//! Where demand is read from.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cotenant_core::site::Demand;
+use jiff::Timestamp;
+
+use super::read::DemandError;
+use crate::trace::{ColumnMap, Lines, TraceFormat, csv_cells, open_file};
+
+/// A place that shows demand by time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A file with one request a row.
+    Trace(TraceSource),
+    /// A file with one mean rate a row.
+    Rates(RatesSource),
+    /// The saved answer of a metrics server's `query_range`.
+    SavedQuery(PathBuf),
+    /// A metrics server.
+    Query(QuerySource),
+}
+
+/// A request trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceSource {
+    /// The file.
+    pub path: PathBuf,
+    /// Its format; `None` tells it by content.
+    pub format: Option<TraceFormat>,
+    /// The instant of the file's first row; `None` takes its dates, where it has any.
+    pub begins: Option<Timestamp>,
+    /// What its demand is multiplied with.
+    pub rate_factor: f64,
+}
+
+/// A table of mean rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatesSource {
+    /// The file.
+    pub path: PathBuf,
+    /// The column of times, by its name or its number from 1; `None` takes the first.
+    pub time_column: Option<String>,
+    /// The column of rates per second, likewise; `None` takes the second.
+    pub rate_column: Option<String>,
+    /// The instant of second 0; `None` takes the file's dates, where it has any.
+    pub begins: Option<Timestamp>,
+    /// What its demand is multiplied with.
+    pub rate_factor: f64,
+}
+
+/// A query of a metrics server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuerySource {
+    /// Base URL of a server with the Prometheus query API.
+    pub url: String,
+    /// The PromQL expression; its value is requests per second.
+    pub query: String,
+    /// How far back it looks.
+    pub range: Duration,
+}
+
+impl Source {
+    /// The source that a site declares, with relative paths taken from `base`, the site file's
+    /// folder. `None` where the demand is declared and not observed, as in a table.
+    pub fn of(demand: &Demand, base: &Path) -> Option<Self> {
+        match demand {
+            Demand::Trace(trace) => Some(Self::Trace(TraceSource {
+                path: base.join(&trace.file),
+                format: Some(TraceFormat::of_site(trace)),
+                begins: trace.begins,
+                rate_factor: trace.rate_factor.unwrap_or(1.0),
+            })),
+            Demand::Rates(rates) => Some(Self::Rates(RatesSource {
+                path: base.join(&rates.file),
+                time_column: rates.time_column.clone(),
+                rate_column: rates.rate_column.clone(),
+                begins: rates.begins,
+                rate_factor: rates.rate_factor.unwrap_or(1.0),
+            })),
+            Demand::SavedQuery(file) => Some(Self::SavedQuery(base.join(file))),
+            Demand::Query(query) => Some(Self::Query(QuerySource {
+                url: query.url.clone(),
+                query: query.query.clone(),
+                range: query.range,
+            })),
+            Demand::Poisson { .. }
+            | Demand::Gamma { .. }
+            | Demand::Constant { .. }
+            | Demand::Ramp { .. }
+            | Demand::Closed { .. }
+            | Demand::Table(_) => None,
+        }
+    }
+
+    /// The source that a file is, told by its first line: a saved answer, a trace of known columns,
+    /// or else a table of rates.
+    ///
+    /// # Errors
+    /// The file cannot be opened, is empty, or its first line is no text.
+    pub fn of_file(path: &Path) -> Result<Self, DemandError> {
+        let name = path.display().to_string();
+        let mut lines = Lines::open(&name, open_file(path, &name)?)?;
+        let first = lines.next_line()?.map(|(_, line)| line.trim_start_matches('\u{feff}'));
+        let first = first.unwrap_or_default().trim_start();
+        let is_trace = if first.starts_with('{') {
+            // An answer may be written over many lines; a row of a trace is one whole object.
+            serde_json::from_str::<serde_json::Value>(first)
+                .is_ok_and(|row| row.is_object() && row.get("status") != Some(&"success".into()))
+                && !first.contains("\"errorType\"")
+        } else {
+            let cells = csv_cells(first).unwrap_or_default();
+            let names: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
+            // A trace of other columns is read as one, so that the error asks for their names.
+            ColumnMap::knows(&names) || names.iter().any(|name| name.contains("oken"))
+        };
+        let path = path.to_owned();
+        Ok(if is_trace {
+            Self::Trace(TraceSource { path, format: None, begins: None, rate_factor: 1.0 })
+        } else if first.starts_with('{') {
+            Self::SavedQuery(path)
+        } else {
+            Self::Rates(RatesSource {
+                path,
+                time_column: None,
+                rate_column: None,
+                begins: None,
+                rate_factor: 1.0,
+            })
+        })
+    }
+
+    /// The file's path as it was joined, or the server's address: what stands in messages.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Trace(TraceSource { path, .. })
+            | Self::Rates(RatesSource { path, .. })
+            | Self::SavedQuery(path) => path.display().to_string(),
+            Self::Query(query) => query.url.clone(),
+        }
+    }
+}
