@@ -304,7 +304,7 @@ fn check_token_rate(text: &str) -> Result<(), Fault> {
     }
     fault(
         format!("this is a rate of tokens, not of `{}`", shorten(&rate.unit)),
-        "write `4000 tok/s` or `15 k tok/s`",
+        "write `4000 tok/s` or `240000 tok/min`",
     )
 }
 

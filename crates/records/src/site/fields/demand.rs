@@ -114,7 +114,7 @@ static TRACE: Record = Record {
 };
 
 static RATES: Record = Record {
-    what: "the rates",
+    what: "a series of rates",
     fields: &[
         required(
             "file",

@@ -119,7 +119,7 @@ static ALLOCATION: Record = Record {
 };
 
 static FAULTS: Record = Record {
-    what: "the faults",
+    what: "a record of faults",
     fields: &[
         required(
             "per_month",

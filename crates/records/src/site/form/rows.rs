@@ -9,6 +9,8 @@ use cotenant_core::site::{
     TimeSlicing, TokenCounts, TraceDemand, TraceWindow, TransitionStep, WeeklyWindow,
 };
 use cotenant_core::units::{Bytes, format_count, format_duration};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::model::FormRow;
 
@@ -56,9 +58,9 @@ pub(super) fn launch(launch: Option<&Launch>) -> Option<String> {
     launch.map(|launch| launch.argv.join(" "))
 }
 
-pub(super) fn demand(demand: &Demand) -> String {
+pub(super) fn demand(demand: &Demand, zone: &TimeZone) -> String {
     match demand {
-        Demand::Trace(trace) => trace_demand(trace),
+        Demand::Trace(trace) => trace_demand(trace, zone),
         Demand::Poisson { rate } => format!("Poisson, {rate}"),
         Demand::Gamma { rate, burstiness } => format!("gamma, {rate}, burstiness {burstiness}"),
         Demand::Constant { rate } => format!("constant, {rate}"),
@@ -72,7 +74,7 @@ pub(super) fn demand(demand: &Demand) -> String {
             format!("{} at {}, last {}", query.query, query.url, format_duration(query.range))
         }
         Demand::SavedQuery(file) => format!("saved answer {file}"),
-        Demand::Rates(series) => rates(series),
+        Demand::Rates(series) => rates(series, zone),
         Demand::Table(rows) => rows
             .iter()
             .map(|row| format!("{}: {}", row.when, row.rate))
@@ -81,7 +83,7 @@ pub(super) fn demand(demand: &Demand) -> String {
     }
 }
 
-fn trace_demand(trace: &TraceDemand) -> String {
+fn trace_demand(trace: &TraceDemand, zone: &TimeZone) -> String {
     let factor = trace.rate_factor.map_or(String::new(), |factor| format!(", rate × {factor}"));
     let window = match trace.window {
         Some(TraceWindow::Busiest(length)) => format!(", busiest {}", format_duration(length)),
@@ -90,7 +92,7 @@ fn trace_demand(trace: &TraceDemand) -> String {
         }
         None => String::new(),
     };
-    let begins = begins(trace.begins);
+    let begins = begins(trace.begins, zone);
     let columns = trace.columns.as_ref().and_then(|columns| {
         amounts([
             ("time", columns.time.clone()),
@@ -102,17 +104,20 @@ fn trace_demand(trace: &TraceDemand) -> String {
     format!("trace {} ({}){factor}{window}{begins}{columns}", trace.file, trace.format.name())
 }
 
-fn rates(series: &RateSeries) -> String {
+fn rates(series: &RateSeries, zone: &TimeZone) -> String {
     let columns =
         amounts([("time", series.time_column.clone()), ("rate", series.rate_column.clone())]);
     let columns = columns.map_or(String::new(), |columns| format!("; columns: {columns}"));
     let factor = series.rate_factor.map_or(String::new(), |factor| format!(", rate × {factor}"));
-    format!("rates {}{factor}{}{columns}", series.file, begins(series.begins))
+    format!("rates {}{factor}{}{columns}", series.file, begins(series.begins, zone))
 }
 
-/// An instant is shown as such: the form does not know which zone a reader has in mind.
-fn begins(instant: Option<jiff::Timestamp>) -> String {
-    instant.map_or(String::new(), |instant| format!(", begins {instant}"))
+/// An instant as local time of the site.
+fn begins(instant: Option<Timestamp>, zone: &TimeZone) -> String {
+    instant.map_or(String::new(), |instant| {
+        let local = instant.to_zoned_datetime(zone.clone());
+        format!(", begins {}", local.strftime("%Y-%m-%d %H:%M"))
+    })
 }
 
 /// What one replica carries.

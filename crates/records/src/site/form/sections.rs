@@ -5,6 +5,7 @@ use cotenant_core::site::{
     Site, SiteKind, Training, Workload, WorkloadKind,
 };
 use cotenant_core::units::{format_count, format_duration};
+use jiff::tz::TimeZone;
 
 use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
@@ -18,7 +19,8 @@ pub(super) const RESULT: &str = "Result";
 /// The site in its two short forms, with blanks where it is silent.
 pub fn filled_form(site: &Site) -> FilledForm {
     let machine = machine_sections(site);
-    let workloads: Vec<FormSection> = site.workloads.iter().map(workload_section).collect();
+    let workloads: Vec<FormSection> =
+        site.workloads.iter().map(|workload| workload_section(workload, &site.time_zone)).collect();
     let mut calendar: Vec<FormSection> =
         machine.iter().map(|rows| titled("System", rows)).collect();
     calendar.extend(workloads.iter().cloned());
@@ -141,9 +143,11 @@ fn server_rows(server: &Server) -> Vec<FormRow> {
     rows
 }
 
-fn workload_section(workload: &Workload) -> FormSection {
+fn workload_section(workload: &Workload, zone: &TimeZone) -> FormSection {
     let (kind, own_rows) = match &workload.kind {
-        WorkloadKind::Inference(inference) => ("Inference", inference_rows(workload, inference)),
+        WorkloadKind::Inference(inference) => {
+            ("Inference", inference_rows(workload, inference, zone))
+        }
         WorkloadKind::Training(training) => ("Training", training_rows(training)),
         WorkloadKind::Batch(batch) => ("Batch", batch_rows(batch)),
         WorkloadKind::Render(render) => ("Render", render_rows(render)),
@@ -215,7 +219,7 @@ fn common_rows(workload: &Workload) -> Vec<FormRow> {
     ]
 }
 
-fn inference_rows(workload: &Workload, inference: &Inference) -> Vec<FormRow> {
+fn inference_rows(workload: &Workload, inference: &Inference, zone: &TimeZone) -> Vec<FormRow> {
     let runtime = inference.runtime.as_ref().map(|runtime| {
         let version = inference.version.as_deref().unwrap_or("version ____");
         let arguments = inference.arguments.join(" ");
@@ -226,7 +230,7 @@ fn inference_rows(workload: &Workload, inference: &Inference) -> Vec<FormRow> {
         row("endpoint", Some(inference.endpoint.clone())),
         row("metrics", inference.metrics_endpoint.clone()),
         row("launch", launch(inference.launch.as_ref())),
-        row("demand by time", Some(demand(&inference.demand))),
+        row("demand by time", Some(demand(&inference.demand, zone))),
         row("concurrency", show(inference.concurrency.as_ref())),
         row("prompt tokens", tokens(inference.prompt_tokens)),
         row("output tokens", tokens(inference.output_tokens)),
@@ -350,7 +354,7 @@ fn calendar_section(site: &Site) -> FormSection {
     let demand_windows =
         site.inference().filter_map(|(workload, inference)| match &inference.demand {
             Demand::Table(_) | Demand::Rates(_) | Demand::SavedQuery(_) => {
-                Some(format!("{}: {}", workload.name, demand(&inference.demand)))
+                Some(format!("{}: {}", workload.name, demand(&inference.demand, &site.time_zone)))
             }
             _ => None,
         });
