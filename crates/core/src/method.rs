@@ -68,6 +68,11 @@ impl Look<'_> {
         State::Open(format!("declare `{line}` in {}", self.site_file))
     }
 
+    /// A declaration that is right only under a condition, or is followed by something.
+    fn declare_then(&self, line: &str, then: &str) -> State {
+        State::Open(format!("declare `{line}` in {} {then}", self.site_file))
+    }
+
     fn measure(&self, tests: &str) -> State {
         State::Open(format!("cotenant measure {} --tests {tests}", self.site_file))
     }
@@ -122,7 +127,9 @@ impl Look<'_> {
             SharingMode::Temporal(windows) => {
                 State::Done(format!("declared: {} windows", windows.len()))
             }
-            _ => self.declare("sharing: { mode: temporal, … } if they may take turns"),
+            _ => {
+                self.declare_then("sharing: { mode: { temporal: […] } }", "if they may take turns")
+            }
         }
     }
 
@@ -132,7 +139,7 @@ impl Look<'_> {
         }
         match &self.site.sharing.mode {
             SharingMode::WholeGpu(_) => State::Done("declared: sharing.mode whole_gpu".into()),
-            _ => self.declare("sharing: { mode: whole_gpu } and measure it first"),
+            _ => self.declare_then("sharing: { mode: { whole_gpu: … } }", "and measure it first"),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::evidence::Remedy;
 
-use super::{Condition, Finding, Gate, GateKind, Missing, Ruling, Strategy};
+use super::{Condition, Gate, GateKind, Ruling, Strategy};
 
 /// The gates under one way of sharing.
 #[derive(Clone, Debug)]
@@ -175,26 +175,6 @@ fn merge(
             Some(gate)
         })
         .collect()
-}
-
-/// What is open under a way of sharing, cheapest first, each thing once.
-pub(super) fn missing(gates: &[Gate], strategy: Strategy) -> Vec<Missing> {
-    let mut all: Vec<Missing> = Vec::new();
-    let counts = |finding: &&Finding| {
-        finding.ruling == Ruling::NotProven
-            && (finding.strategy == strategy || finding.strategy == Strategy::Alone)
-    };
-    let open = gates.iter().flat_map(|gate| &gate.findings).filter(counts);
-    for one in open.flat_map(|finding| &finding.missing) {
-        if !all.contains(one) {
-            all.push(one.clone());
-        }
-    }
-    all.sort_by(|one, other| {
-        let minutes = |missing: &Missing| missing.minutes.unwrap_or(f64::INFINITY);
-        minutes(one).total_cmp(&minutes(other))
-    });
-    all
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use crate::evidence::{Condition, Origin, PointEstimate, Run};
 use crate::site::{Inference, SharingMode, Site, Workload, WorkloadKind};
 
-use super::decide::{Evaluation, decide, missing};
+use super::decide::{Evaluation, decide};
 use super::expected::Expected;
 use super::findings::Case;
+use super::missing::missing;
 use super::pool::Pool;
 use super::{
     Gate, GateKind, Rejected, Ruling, Strategy, Validity, Verdict, compare, completion, findings,

@@ -14,6 +14,7 @@ mod isolation;
 mod judge;
 mod load;
 mod means;
+mod missing;
 mod objectives;
 mod operations;
 mod overload;
