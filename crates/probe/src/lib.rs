@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod demand;
+pub mod device;
 pub mod engine_metrics;
 pub mod host;
 pub mod http;

@@ -2,7 +2,10 @@
 //! sharing mode, and an audit must have shown that it binds. A knob that is present is no isolation.
 
 use crate::evidence::{EnforcementAudit, Origin, Remedy, Run};
-use crate::site::{IsolationProperty, MpsMode, NeighbourPriority, SharingMode, Workload};
+use crate::gpu::sharing::{self, Gives, Mechanism};
+use crate::site::{
+    IsolationProperty, MemoryLimits, MpsMode, NeighbourPriority, SharingMode, Workload,
+};
 
 use super::findings::{Case, gate, open};
 use super::pool::Pool;
@@ -189,21 +192,44 @@ fn ratio(value: f64) -> String {
     if value < 0.1 { format!("{value:.3}") } else { format!("{value:.2}") }
 }
 
-/// What each mode isolates. Sources: NVIDIA, *Multi-Instance GPU User Guide* (memory, cache and
-/// bandwidth partitioned, faults contained); NVIDIA, *Multi-Process Service*, «Memory Protection»
-/// and «Error Containment» (a fatal fault is reported to all clients of the GPU; a percentage limits
-/// and does not reserve); README of the Kubernetes device plugin, «With CUDA Time-Slicing» (no
-/// memory or fault isolation).
+/// What a mode isolates: the rules of [`sharing`] for GPUs, and those of the host.
 fn rule(case: &Case<'_>, workload: &str, property: IsolationProperty, strategy: Strategy) -> Rule {
+    let mode = &case.site.sharing.mode;
+    if !has_own_part(case, mode) {
+        return Rule::Not("the site file does not give each workload a part of its own");
+    }
+    let Some(mechanism) = Mechanism::of(mode) else {
+        return match mode {
+            SharingMode::HostCpu(_) => host_rule(case, workload, property, strategy),
+            _ => Rule::Unknown,
+        };
+    };
+    let rule = sharing::rule(mechanism, property);
+    match rule.gives {
+        Gives::Yes => Rule::Gives(rule.why),
+        Gives::No => Rule::Not(rule.why),
+        // It is the other one's limit that protects.
+        Gives::IfOthersLimited { otherwise } => {
+            let is_limited = memory_limits(mode).is_some_and(|limits| {
+                others(case, workload).all(|other| limits.contains_key(&other.name))
+            });
+            if is_limited { Rule::Gives(rule.why) } else { Rule::Not(otherwise) }
+        }
+    }
+}
+
+/// What workloads that share only the host's CPUs are protected from.
+fn host_rule(
+    case: &Case<'_>,
+    workload: &str,
+    property: IsolationProperty,
+    strategy: Strategy,
+) -> Rule {
     use IsolationProperty as Property;
     use Rule::{Gives, Not};
     let mode = &case.site.sharing.mode;
-    if !has_own_part(case, mode) {
-        return Not("the site file does not give each workload a part of its own");
-    }
-    match (mode, property) {
-        (SharingMode::CandidatesAll, _) => Rule::Unknown,
-        (SharingMode::HostCpu(_), Property::Cpu) => {
+    match property {
+        Property::Cpu => {
             if own_cores(case, mode) {
                 Gives("each workload has cores of its own")
             } else if !is_idle(mode, strategy) {
@@ -214,54 +240,22 @@ fn rule(case: &Case<'_>, workload: &str, property: IsolationProperty, strategy: 
                 Gives("an idle neighbour gets CPU only where inference leaves some")
             }
         }
-        (SharingMode::HostCpu(_), Property::Faults) => {
-            Gives("processes have address spaces of their own")
-        }
-        (SharingMode::HostCpu(_), Property::MemoryCapacity) => {
-            Not("nothing bounds the other workload's memory")
-        }
-        (SharingMode::HostCpu(_), Property::MemoryBandwidth) => {
+        Property::Faults => Gives("processes have address spaces of their own"),
+        Property::MemoryCapacity => Not("nothing bounds the other workload's memory"),
+        Property::MemoryBandwidth => {
             Not("cores share the memory controllers and the last-level cache")
         }
-        (SharingMode::HostCpu(_), Property::Sms) => Not("there is no GPU"),
-        (_, Property::Cpu) => Not("a mode of sharing GPUs says nothing of the host's CPUs"),
-        (SharingMode::WholeGpu(_) | SharingMode::Temporal(_), Property::Faults) => {
-            Gives("a GPU belongs to one workload at a time, and a fault stays on its GPU")
-        }
-        (SharingMode::WholeGpu(_) | SharingMode::Temporal(_), _) => {
-            Gives("a GPU belongs to one workload at a time")
-        }
-        (SharingMode::Mig(_), _) => {
-            Gives("instances have SMs, memory, cache and bandwidth of their own")
-        }
-        (SharingMode::Mps(_), Property::Faults) => {
-            Not("a fatal fault of one client stops all clients of the GPU")
-        }
-        (SharingMode::Mps(_), Property::MemoryBandwidth) => {
-            Not("clients share the memory bandwidth")
-        }
-        (SharingMode::Mps(MpsMode::Static { .. }), Property::Sms) => {
-            Gives("static partitions give each client SMs of its own")
-        }
-        (SharingMode::Mps(MpsMode::Default { .. }), Property::Sms) => {
-            Not("an MPS percentage limits a client and reserves nothing for it")
-        }
-        (
-            SharingMode::Mps(
-                MpsMode::Default { memory_limits, .. } | MpsMode::Static { memory_limits, .. },
-            ),
-            Property::MemoryCapacity,
-        ) => {
-            // It is the other one's limit that protects.
-            if others(case, workload).all(|other| memory_limits.contains_key(&other.name)) {
-                Gives("the device memory of the other workload is limited")
-            } else {
-                Not("no memory limit is set for the other workload, so it may take all of it")
-            }
-        }
-        (SharingMode::TimeSlicing(_), _) => {
-            Not("time-slicing isolates neither memory nor faults, and a replica is no share")
-        }
+        Property::Sms => Not("there is no GPU"),
+    }
+}
+
+/// The limits of device memory that a mode sets.
+fn memory_limits(mode: &SharingMode) -> Option<&MemoryLimits> {
+    match mode {
+        SharingMode::Mps(
+            MpsMode::Default { memory_limits, .. } | MpsMode::Static { memory_limits, .. },
+        ) => Some(memory_limits),
+        _ => None,
     }
 }
 

@@ -1,0 +1,3 @@
+//! What devices say of themselves.
+
+pub mod mig_listing;
