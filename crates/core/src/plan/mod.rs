@@ -1,11 +1,13 @@
 //! From demand to a calendar: the reserve, who holds which GPU when, and the proof where a deadline
 //! cannot be met. A plan is arithmetic: it can refuse, and it says what to test; it never proves.
 
+mod checks;
 mod grid;
 mod model;
 mod problem;
 pub mod schedule;
 
+pub use checks::checks;
 pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
 pub use model::{
     Backtest, BacktestRow, Calendar, Candidate, Certificate, Change, Check, Holder, InferencePlan,
