@@ -1,6 +1,9 @@
 //! The catalogue in itself, and models found by name.
 
-use cotenant_core::gpu::{Architecture, Confidence, SKUS, Sku, Suffix, Version, candidates, find};
+use cotenant_core::gpu::{
+    Architecture, Confidence, SKUS, Sku, Spelling, Suffix, Version, candidates, find,
+};
+use proptest::prelude::*;
 
 fn sku(id: &str) -> &'static Sku {
     SKUS.into_iter().find(|sku| sku.id == id).unwrap_or_else(|| panic!("no model {id}"))
@@ -252,4 +255,39 @@ fn confidence_is_ordered_from_seen_to_assumed() {
     assert_eq!(confidence(sku("h200-141"), &["1g.18gb", "4g.71gb"]), Some(Confidence::Derived));
     assert_eq!(confidence(sku("h200-141"), &["9g.1gb"]), None);
     assert!(Architecture::Pascal < Architecture::Ampere);
+}
+
+/// Every spelling that the catalogue has, with any of its further words.
+fn spelled() -> impl Strategy<Value = (&'static Sku, String)> {
+    let spellings: Vec<(&'static Sku, &'static Spelling)> = SKUS
+        .into_iter()
+        .flat_map(|sku| sku.spellings.iter().map(move |spelling| (sku, spelling)))
+        .collect();
+    (prop::sample::select(spellings), any::<u32>(), prop::sample::select(vec![" ", "-", "_", "  "]))
+        .prop_map(|((sku, spelling), chosen, between)| {
+            let is_chosen = |(bit, _): &(usize, &&'static str)| chosen >> (bit % 32) & 1 == 1;
+            let also = spelling.also.iter().enumerate().filter(is_chosen).map(|(_, word)| *word);
+            let words: Vec<&str> = spelling.all.iter().copied().chain(also).collect();
+            (sku, words.join(between))
+        })
+}
+
+proptest! {
+    #[test]
+    fn a_spelling_finds_its_card_and_one_strange_word_finds_none(
+        (sku, text) in spelled(),
+        strange in "[a-z]{2,8}[0-9]{2,6}x",
+    ) {
+        prop_assert!(candidates(&text).contains(&sku), "{text} is not {}", sku.id);
+        prop_assert!(candidates(&text.to_ascii_uppercase()).contains(&sku), "{text}");
+        prop_assert!(candidates(&format!("NVIDIA {text} GPU")).contains(&sku), "{text}");
+        for text in [format!("{text} {strange}"), format!("{strange} {text}"), format!("{text}{strange}")] {
+            prop_assert!(candidates(&text).is_empty(), "{text}: {:?}", candidates(&text));
+        }
+    }
+
+    #[test]
+    fn any_text_is_answered(text in any::<String>(), hex in "[0-9a-fA-Fx:\\[\\]]{0,12}") {
+        let _ = (candidates(&text), candidates(&hex), candidates(&format!("{text}10de")));
+    }
 }

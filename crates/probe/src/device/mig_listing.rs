@@ -337,4 +337,19 @@ mod tests {
         let inside = read_instances("|   0   3   MIG 1g.24gb   0   2   0:1  |").unwrap();
         assert_eq!((inside[0].gpu_instance, inside[0].compute_instance), (3, Some(2)));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics_and_a_broken_listing_is_no_shorter_one(
+            text in "[ |+=A-Za-z0-9:{},./-]{0,80}",
+            cut in 0_usize..140,
+        ) {
+            let _ = (read_profiles(&text), read_instances(&text));
+            // Whatever of a row is left out, it is refused or read whole.
+            let cut = ROW.trim_end().len().saturating_sub(cut);
+            if let Ok(profiles) = read_profiles(&ROW[..cut]) {
+                assert_eq!(profiles[0].engines.map(|engines| engines.optical_flow), Some(5));
+            }
+        }
+    }
 }

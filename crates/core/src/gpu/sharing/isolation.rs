@@ -130,7 +130,7 @@ pub static RULES: [Rule; 25] = [
     row(WholeGpu, Cpu, No, HOST, &DEFINITION),
     row(Mig, MemoryCapacity, Yes, INSTANCES, &MIG_CONCEPTS),
     row(Mig, MemoryBandwidth, Yes, INSTANCES, &MIG_CONCEPTS),
-    row(Mig, Faults, Yes, INSTANCES, &MIG_CONCEPTS),
+    row(Mig, Faults, Yes, "a fault stays in its instance", &MIG_CONCEPTS),
     row(Mig, Sms, Yes, INSTANCES, &MIG_CONCEPTS),
     row(Mig, Cpu, No, HOST, &MIG_CONCEPTS),
     row(MpsDefault, MemoryCapacity, UNLIMITED, LIMITED, &MPS),
