@@ -87,11 +87,15 @@ impl HistoryBuilder {
                 self.own_stay_ms(arrival)
             }
         };
+        let is_served = arrival.outcome == ArrivalOutcome::Served;
+        if !is_served && arrival.prompt_tokens > 0 {
+            self.prompts.add(arrival.prompt_tokens);
+        }
         let (step, _) = self.steps.at(at_ms);
         step.requests += 1;
         step.prompt_tokens += u64::from(arrival.prompt_tokens);
         step.output_tokens += u64::from(arrival.output_tokens);
-        if arrival.outcome != ArrivalOutcome::Served {
+        if !is_served {
             let is_silent = |tokens: u32| u32::from(tokens == 0);
             step.without_prompt += is_silent(arrival.prompt_tokens);
             step.without_output += is_silent(arrival.output_tokens);

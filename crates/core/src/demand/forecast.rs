@@ -11,6 +11,9 @@ use crate::plan::Grid;
 /// Days of a season.
 const WEEK: usize = 7;
 
+/// Errors below this share of what they are measured in are rounding.
+const ROUNDING: f64 = 1e-9;
+
 /// A forecast for each window of a calendar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
@@ -114,11 +117,12 @@ pub fn forecast(series: &Series, grid: &Grid, alpha: f64) -> Result<Forecast, De
     }
     let past = Past::of(series, grid)?;
     let targets = past.targets(grid);
-    let naive = Trial::of(&past, past.naive(), alpha, ForecastMethod::SeasonalNaive);
-    let rival = past.holt_winters(&targets).map(|(method, forecasts)| {
+    let horizon_days = past.horizon_days(&targets);
+    let naive = Trial::of(&past, past.naive(horizon_days), alpha, ForecastMethod::SeasonalNaive);
+    let rival = past.holt_winters(horizon_days).map(|(method, forecasts)| {
         // Both are scored on the days that Holt–Winters has not seen.
         let from = forecasts.iter().position(Option::is_some).unwrap_or(0);
-        let mut same_days = past.naive();
+        let mut same_days = past.naive(horizon_days);
         same_days[..from].fill(None);
         let naive = Trial::of(&past, same_days, alpha, ForecastMethod::SeasonalNaive);
         (naive.score, Trial::of(&past, forecasts, alpha, method))
@@ -205,23 +209,23 @@ impl Past {
         None
     }
 
-    /// For each past window from the second week on what the naive method says a week before.
-    fn naive(&self) -> Vec<Option<f64>> {
-        (0..self.values.len())
-            .map(|place| {
-                let origin = place / self.per_day * self.per_day;
-                self.same_window(place as i64, origin)
-            })
-            .collect()
+    /// For each past window from the second week on what the naive method says that many days
+    /// ahead, or from the end of the first week where that is nearer.
+    fn naive(&self, horizon_days: usize) -> Vec<Option<f64>> {
+        let mut forecasts = vec![None; self.values.len()];
+        for (place, forecast) in forecasts.iter_mut().enumerate().skip(WEEK * self.per_day) {
+            let origin_day = (place / self.per_day + 1).saturating_sub(horizon_days).max(WEEK);
+            *forecast = self.same_window(place as i64, origin_day * self.per_day);
+        }
+        forecasts
     }
 
     /// Holt–Winters on the days that it had not seen; `None` where the history is too short for it,
     /// or the calendar reaches further ahead than it could be scored.
-    fn holt_winters(&self, targets: &[i64]) -> Option<(ForecastMethod, Vec<Option<f64>>)> {
+    fn holt_winters(&self, horizon_days: usize) -> Option<(ForecastMethod, Vec<Option<f64>>)> {
         let days = self.days();
         let season_days = if days >= 3 * WEEK { WEEK } else { 1 };
         let training_days = (season_days * 2).max(WEEK);
-        let horizon_days = self.horizon_days(targets);
         if days <= training_days || horizon_days > days - training_days {
             return None;
         }
@@ -333,11 +337,15 @@ impl Trial {
                 residuals.add(slot, value - forecast);
             }
         }
+        // What is left of a sum that cancels is no error.
+        let level = mean(past.values.iter().copied().flatten()).unwrap_or(0.0);
+        let without_dust =
+            |error: f64, unit: f64| if error <= ROUNDING * unit { 0.0 } else { error };
         let score = mase(&past.values[..first], &past.values, &forecasts).map(|mase| Score {
             method,
             days,
-            mase,
-            pinball: mean(losses.into_iter()),
+            mase: without_dust(mase, 1.0),
+            pinball: mean(losses.into_iter()).map(|loss| without_dust(loss, level)),
         });
         Self { method, residuals, score }
     }

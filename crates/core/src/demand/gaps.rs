@@ -11,7 +11,7 @@ pub const IMPROBABLE: f64 = 1e-6;
 const SURROUNDINGS_S: u64 = 3600;
 
 /// The surroundings are at least this many bins on either side.
-const SURROUNDING_BINS_MIN: usize = 6;
+const SURROUNDING_BINS_MIN: usize = 3;
 
 const DAY_S: u64 = 24 * 3600;
 
@@ -78,7 +78,7 @@ impl Quiet {
 /// in bins of `bin_s` seconds; `None` is known to be a gap.
 ///
 /// The rule. Let μ and D be the mean and the dispersion (variance ÷ mean, at least 1) of the counts
-/// in the bins around a run of k empty bins: an hour, and at least six bins, on either side; of the
+/// in the bins around a run of k empty bins: an hour, and at least three bins, on either side; of the
 /// two sides the one with the lower mean. For independent negative binomial counts the probability
 /// of the run is D^(−kμ/(D−1)), which is e^(−kμ) for D = 1 (Poisson). The run is a gap where that is
 /// below [`IMPROBABLE`], unless silence is the habit at this time: in at least half of the other
@@ -132,7 +132,7 @@ fn surroundings(counts: &[Option<f64>], run: &Range<usize>, around: usize) -> Op
     let after = &counts[run.end..(run.end + around).min(counts.len())];
     let figures = |side: &[Option<f64>]| {
         let seen: Vec<f64> = side.iter().copied().flatten().collect();
-        if seen.len() < SURROUNDING_BINS_MIN / 2 {
+        if seen.len() < SURROUNDING_BINS_MIN {
             return None;
         }
         let n = seen.len() as f64;

@@ -118,8 +118,7 @@ impl WallWindows {
         let window_s = i64::from(window_minutes) * 60;
         let per_day = i64::from(MINUTES_PER_DAY / window_minutes);
         let mut first_day = None;
-        // For each window: the first instant, known seconds, their area, the peak.
-        let mut sums: Vec<Option<(i64, i64, f64, f64)>> = Vec::new();
+        let mut sums: Vec<Option<(WallWindow, i64)>> = Vec::new();
         for piece in pieces(series, time_zone, window_minutes) {
             let day = piece.wall_s.div_euclid(DAY_S);
             let first = *first_day.get_or_insert(day);
@@ -128,21 +127,16 @@ impl WallWindows {
             if index >= sums.len() {
                 sums.resize(((day - first + 1) * per_day) as usize, None);
             }
-            let sum = sums[index].get_or_insert((piece.at_s, 0, 0.0, 0.0));
-            sum.1 += piece.seconds;
-            sum.2 += piece.value * piece.seconds as f64;
-            sum.3 = sum.3.max(piece.value);
+            let fresh = WallWindow { at_s: piece.at_s, mean: 0.0, peak: piece.value };
+            let (window, seconds) = sums[index].get_or_insert((fresh, 0));
+            *seconds += piece.seconds;
+            // In this form the mean of equal values is that value, to the last bit.
+            window.mean += (piece.value - window.mean) * (piece.seconds as f64 / *seconds as f64);
+            window.peak = window.peak.max(piece.value);
         }
         let windows = sums
             .into_iter()
-            .map(|sum| {
-                let (at_s, seconds, area, peak) = sum?;
-                (2 * seconds >= window_s).then(|| WallWindow {
-                    at_s,
-                    mean: area / seconds as f64,
-                    peak,
-                })
-            })
+            .map(|sum| sum.filter(|(_, seconds)| 2 * seconds >= window_s).map(|(window, _)| window))
             .collect();
         Self { window_minutes, first_day: first_day.unwrap_or(0), windows }
     }
