@@ -8,6 +8,7 @@ mod bootstrap;
 mod checkpoint;
 mod decision;
 mod distributions;
+mod excesses;
 mod extremes;
 mod misses;
 mod order;
@@ -34,6 +35,7 @@ pub use decision::{
 pub use distributions::{
     binomial_cdf, erfc, normal_cdf, normal_quantile, student_t_cdf, student_t_quantile,
 };
+pub use excesses::{EXCESSES_MIN, ParetoFit, TailLevel, fit_pareto};
 pub use extremes::{conformal_rank, pareto_level};
 pub use misses::{BlockMisses, ShareBounds, Stratum, StratumBounds, bound_misses, unseen_phase};
 pub use order::{
