@@ -5,6 +5,7 @@ mod checks;
 mod grid;
 mod model;
 mod problem;
+mod reserve;
 pub mod schedule;
 
 pub use checks::checks;
@@ -14,3 +15,6 @@ pub use model::{
     Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant, TransitionRow, WindowNeed,
 };
 pub use problem::{Job, Mode, Problem, Run, Slot};
+pub use reserve::{
+    ReserveQuestion, ReserveRefusal, gpus_for, missing_for_reserve, plan_reserve,
+};
