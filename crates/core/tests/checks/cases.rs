@@ -150,7 +150,7 @@ fn p03(throughput: &[(u32, f64)], rank: MemoryNeed) -> Site {
 #[test]
 fn p03_unequal_ranks_are_for_a_test_to_decide() {
     let rank = MemoryNeed { peak: Some(bytes("38 GiB")), ..MEMORY };
-    let check = only(&p03(&[(7, 70.0), (8, 79.0)], rank), "asymmetric_ranks");
+    let check = only(&p03(&[(7, 70.0), (8, 79.0)], rank), "ranks");
     assert_eq!(check.outcome, Outcome::Open);
     assert_line(&check.arithmetic, &["GPU 0", "80 GiB", "= 40 GiB"]);
     assert_line(&check.arithmetic, &["GPUs 1-7", "80 GiB"]);
@@ -166,11 +166,11 @@ fn p03_unequal_ranks_are_for_a_test_to_decide() {
 #[test]
 fn p03_fails_where_a_rank_does_not_fit_or_nothing_is_gained() {
     let large = MemoryNeed { peak: Some(bytes("41 GiB")), ..MEMORY };
-    assert_eq!(outcome(&p03(&[], large), "asymmetric_ranks"), Outcome::Fails);
+    assert_eq!(outcome(&p03(&[], large), "ranks"), Outcome::Fails);
     let fits = MemoryNeed { peak: Some(bytes("38 GiB")), ..MEMORY };
     let flat = p03(&[(7, 70.0), (8, 69.0)], fits);
-    assert_eq!(outcome(&flat, "asymmetric_ranks"), Outcome::Fails);
-    let silent = only(&p03(&[], fits), "asymmetric_ranks");
+    assert_eq!(outcome(&flat, "ranks"), Outcome::Fails);
+    let silent = only(&p03(&[], fits), "ranks");
     assert_eq!(silent.outcome, Outcome::Open);
     assert_line(&silent.missing, &["throughput_alone", "gpus: 7", "gpus: 8"]);
 }
@@ -307,7 +307,7 @@ fn p11(isolation: Vec<IsolationNeed>) -> Site {
 
 #[test]
 fn p11_a_booked_fraction_places_and_guarantees_nothing() {
-    let check = only(&p11(Vec::new()), "booked_fraction");
+    let check = only(&p11(Vec::new()), "booked");
     assert_eq!(check.outcome, Outcome::Open);
     assert_line(&check.arithmetic, &["chat: booked 70 %", "1 ÷ 2 = 50 %"]);
     assert_line(&check.arithmetic, &["tune: booked 30 %", "1 ÷ 2 = 50 %"]);
@@ -318,7 +318,7 @@ fn p11_a_booked_fraction_places_and_guarantees_nothing() {
         workload: "chat".to_owned(),
         properties: vec![IsolationProperty::MemoryCapacity],
     };
-    assert_eq!(outcome(&p11(vec![need]), "booked_fraction"), Outcome::Fails);
+    assert_eq!(outcome(&p11(vec![need]), "booked"), Outcome::Fails);
 }
 
 /// MPS error containment: two cards, one server, a trainer that crashes.
@@ -356,7 +356,7 @@ fn p13_crashes_count_against_the_error_budget() {
     assert_eq!(outcome(&p13(Some(true), 9.0, Some("99.9 %")), "fault_domain"), Outcome::Fails);
     let silent = only(&p13(None, 4.0, None), "fault_domain");
     assert_eq!(silent.outcome, Outcome::Open);
-    assert_line(&silent.missing, &["mps_server_per_gpu"]);
+    assert_line(&silent.missing, &["mps_server: per_gpu"]);
     assert_line(&silent.missing, &["availability"]);
 }
 

@@ -222,6 +222,26 @@ fn in_a_pool_one_group_that_fits_is_enough() {
     assert!(check.title.contains("of large"), "{}", check.title);
 }
 
+#[test]
+fn in_a_pool_workloads_may_or_may_not_meet_on_a_node() {
+    let host = |text: &str| MemoryNeed { host: Some(bytes(text)), processes: Some(1), ..MEMORY };
+    let with = |chat: &str| {
+        let workloads =
+            vec![serving("chat", host(chat)), trainer("tune", host("60 GiB"), Training::default())];
+        let mut site = site(server(1, "80 GiB"), workloads, SharingMode::CandidatesAll);
+        let server = Server { memory: Some(bytes("100 GiB")), ..server(8, "80 GiB") };
+        let nodes = vec![NodeGroup { name: "a".to_owned(), count: 2, server }];
+        site.kind = SiteKind::Pool(Pool { nodes, ..Pool::default() });
+        let found = with_key(&site, "host_memory");
+        (found[0].outcome, found[0].would_be_conditional_on.clone())
+    };
+    assert_eq!(with("40 GiB").0, Outcome::Holds);
+    let (outcome, conditions) = with("50 GiB");
+    assert_eq!(outcome, Outcome::Open);
+    assert_line(&conditions, &["a node without `tune`"]);
+    assert_eq!(with("101 GiB").0, Outcome::Fails);
+}
+
 fn launched(env: &[(&str, &str)], argv: &[&str]) -> Workload {
     let mut engine = inference();
     engine.launch = Some(Launch {
@@ -295,10 +315,8 @@ fn a_deadline_is_held_against_the_gpus_that_could_ever_be_free() {
         let chat = workload("chat", WorkloadKind::Inference(Box::new(chat)), None);
         let job = with_deadline(deadline, training(hours), 4.0);
         let workloads = vec![chat, job];
-        let check = only(
-            &site(server(6, "80 GiB"), workloads, SharingMode::CandidatesAll),
-            "deadline_gpu_hours",
-        );
+        let check =
+            only(&site(server(6, "80 GiB"), workloads, SharingMode::CandidatesAll), "deadline");
         (check.outcome, check)
     };
     // 20 h on 4 GPUs; on 2 it takes 20 × 42 ÷ 23 = 36.5 h, 73.04 GPU-hours, the best efficiency.
@@ -334,7 +352,7 @@ fn jobs_that_fit_alone_may_not_fit_together() {
         let second = job("two", "2026-12-01T00:00:00Z", second_until);
         with_key(
             &site(server(4, "80 GiB"), vec![first, second], SharingMode::CandidatesAll),
-            "deadline_gpu_hours",
+            "deadline",
         )
     };
     let together = with("2026-12-01T15:00:00Z");
@@ -356,10 +374,7 @@ fn weekly_jobs_fill_the_week() {
     let deadline = Deadline::Weekly { days: WeekdaySet::parse("Fri").unwrap(), minute: 18 * 60 };
     let with = |per_week| {
         let job = with_deadline(deadline.clone(), training(per_week), 4.0);
-        outcome(
-            &site(server(4, "80 GiB"), vec![job], SharingMode::CandidatesAll),
-            "deadline_gpu_hours",
-        )
+        outcome(&site(server(4, "80 GiB"), vec![job], SharingMode::CandidatesAll), "deadline")
     };
     // 8 × 80 = 640 of 4 × 168 = 672; 9 × 80 = 720.
     assert_eq!(with(8.0), Outcome::Holds);
@@ -377,10 +392,7 @@ fn a_batch_through_the_engine_needs_time_and_no_gpus() {
             class: None,
         };
         let batch = workload("embed", WorkloadKind::Batch(Box::new(batch)), None);
-        outcome(
-            &site(server(4, "80 GiB"), vec![batch], SharingMode::CandidatesAll),
-            "deadline_gpu_hours",
-        )
+        outcome(&site(server(4, "80 GiB"), vec![batch], SharingMode::CandidatesAll), "deadline")
     };
     // 10 a second are 864,000 a day.
     assert_eq!(with(864_000), Outcome::Holds);
@@ -392,13 +404,13 @@ fn a_deadline_without_a_start_asks_for_the_moment() {
     let training = Training { duration: Some(duration("20 h")), ..Training::default() };
     let job = with_deadline(at("2026-12-02T00:00:00Z", None), training, 4.0);
     let mut site = site(server(4, "80 GiB"), vec![job], SharingMode::CandidatesAll);
-    let check = only(&site, "deadline_gpu_hours");
+    let check = only(&site, "deadline");
     assert_eq!(check.outcome, Outcome::Open);
     assert_line(&check.missing, &["as_of: …"]);
     site.as_of = Some("2026-12-01T00:00:00Z".parse().unwrap());
-    assert_eq!(outcome(&site, "deadline_gpu_hours"), Outcome::Holds);
+    assert_eq!(outcome(&site, "deadline"), Outcome::Holds);
     site.as_of = Some("2026-12-01T05:00:00Z".parse().unwrap());
-    assert_eq!(outcome(&site, "deadline_gpu_hours"), Outcome::Fails);
+    assert_eq!(outcome(&site, "deadline"), Outcome::Fails);
 }
 
 fn mig(profile: &str, workload: &str, instances: usize) -> SharingMode {
@@ -416,7 +428,7 @@ fn a_compute_partition_draws_nothing() {
         let place = Server { gpu: Some(gpu.to_owned()), ..server(1, "95 GiB") };
         let scene = Render { needs, ..render() };
         let workloads = vec![renderer("film", scene, MEMORY)];
-        outcome(&site(place, workloads, mig(profile, "film", 1)), "graphics")
+        outcome(&site(place, workloads, mig(profile, "film", 1)), "partition")
     };
     let draws = Some(RenderNeeds::Graphics);
     let model = "RTX PRO 6000 Blackwell Server Edition";
@@ -441,7 +453,7 @@ fn training_over_instances_depends_on_nccl() {
             ..Training::default()
         };
         let workloads = vec![trainer("tune", MEMORY, training)];
-        with_key(&site(place, workloads, mig("3g.40gb", "tune", ranks as usize)), "nccl_on_mig")
+        with_key(&site(place, workloads, mig("3g.40gb", "tune", ranks as usize)), "partition")
             .first()
             .map(|check| check.outcome)
     };
@@ -471,7 +483,7 @@ fn the_tightest_cycle_decides_and_needs_a_common_window() {
         let mut site = site(server(1, "80 GiB"), workloads, sliced());
         site.operations.change_cycle =
             vec![cycle("chat", "180 d", "Sun 02:00-06:00"), cycle("tune", driver, window)];
-        only(&site, "change_cycles")
+        only(&site, "changes")
     };
     let check = with("30 d", "Sat,Sun 00:00-24:00");
     assert_eq!(check.outcome, Outcome::Holds);

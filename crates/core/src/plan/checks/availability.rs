@@ -50,9 +50,16 @@ fn check(site: &Site, workload: &Workload, inference: &Inference) -> Option<Chec
     };
     check.arithmetic.push(format!("together: {sum} of {} min", number(budget, 1)));
     check.answer = match check.outcome {
-        Outcome::Fails => format!("no: {sum} a month, {} are allowed", number(budget, 1)),
-        Outcome::Holds => format!("{sum} a month of {} that are allowed", number(budget, 1)),
-        Outcome::Open => format!("cannot be decided: {sum} a month of {}", number(budget, 1)),
+        Outcome::Fails => {
+            format!("no: {name} is down for {sum} a month, {} are allowed", number(budget, 1))
+        }
+        Outcome::Holds => {
+            format!("{name} is down for {sum} a month of {} that are allowed", number(budget, 1))
+        }
+        Outcome::Open => format!(
+            "cannot be decided: {name} is down for {sum} a month, {} are allowed",
+            number(budget, 1)
+        ),
     };
     if check.outcome != Outcome::Holds {
         check

@@ -16,7 +16,7 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
 fn check(site: &Site, slicing: &TimeSlicing) -> Check {
     let names: Vec<String> = slicing.booked.keys().cloned().collect();
     let title = "Do the booked fractions of a GPU guarantee anything?".to_owned();
-    let mut check = open("booked_fraction", title, names.clone());
+    let mut check = open("booked", title, names.clone());
     check.sources = vec![
         "kai-scheduler/KAI-Scheduler#274: a fraction places pods, each gets equal time slices",
         "README of the Kubernetes device plugin, «With CUDA Time-Slicing»: no memory or fault \

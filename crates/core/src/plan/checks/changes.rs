@@ -44,7 +44,7 @@ pub(super) fn tightest(site: &Site) -> Option<(&'static str, Duration, &str)> {
 fn check(site: &Site) -> Check {
     let names: Vec<String> = site.workloads.iter().map(|workload| workload.name.clone()).collect();
     let title = "Can all workloads live with one driver, CUDA and reboot cycle?".to_owned();
-    let mut check = open("change_cycles", title, names.clone());
+    let mut check = open("changes", title, names.clone());
     for (what, of) in SHARED {
         let each: Vec<(Duration, &str)> = site
             .operations

@@ -25,7 +25,8 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
                 let name = quoted(&workload.name);
                 let title = format!("Are there enough GPU-hours before the deadline of {name}?");
                 let mut check = open(KEY, title, vec![workload.name.clone()]);
-                check.answer = format!("how much work {name} is, is not declared");
+                check.answer =
+                    format!("cannot be decided: how much work {name} is, is not declared");
                 check.missing = missing;
                 checks.push(check);
             }
@@ -37,7 +38,7 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
     checks
 }
 
-const KEY: &str = "deadline_gpu_hours";
+const KEY: &str = "deadline";
 
 /// GPUs that work with a deadline could ever have.
 struct Gpus {
@@ -115,8 +116,8 @@ fn one(site: &Site, gpus: &Gpus, job: &Job<'_>) -> Check {
     let Some(fastest) = job.hours_on(within) else {
         check.outcome = Outcome::Fails;
         check.answer = format!(
-            "no: the fewest GPUs on which its throughput is declared are {}, and at most {} are \
-             ever free",
+            "no: the fewest GPUs on which the throughput of {name} is declared are {}, and at most \
+             {} are ever free",
             number(job.gpus_min(), 2),
             number(gpus.free, 2)
         );
@@ -129,7 +130,8 @@ fn one(site: &Site, gpus: &Gpus, job: &Job<'_>) -> Check {
     let (hours, line) = match horizon(site, job.deadline) {
         Ok(found) => found,
         Err(missing) => {
-            check.answer = "from when on it may run is not declared".into();
+            check.answer =
+                format!("cannot be decided: from when on {name} may run is not declared");
             check.missing.push(missing);
             return check;
         }
@@ -165,25 +167,32 @@ fn decide(
     (fastest, hours): (f64, f64),
     needs_gpus: bool,
 ) {
+    let name = quoted(job.name);
     if needs_gpus && needed > there {
         check.outcome = Outcome::Fails;
-        check.answer = format!("no: {} GPU-hours are missing", number(needed - there, 1));
+        check.answer = format!(
+            "no: {} GPU-hours are missing before the deadline of {name}",
+            number(needed - there, 1)
+        );
         check.would_be_conditional_on.push(format!(
             "{} more GPU-hours before the deadline: more GPUs, a later deadline, or less work",
             number(needed - there, 1)
         ));
     } else if fastest > hours {
         check.outcome = Outcome::Fails;
-        check.answer =
-            format!("no: even the fastest way takes {} h longer", number(fastest - hours, 1));
+        check.answer = format!(
+            "no: even the fastest way of {name} takes {} h longer than it has",
+            number(fastest - hours, 1)
+        );
         check.would_be_conditional_on.push(format!(
-            "a deadline {} h later, or a way to run {} that is as much faster",
-            number(fastest - hours, 1),
-            quoted(job.name)
+            "a deadline {} h later, or a way to run {name} that is as much faster",
+            number(fastest - hours, 1)
         ));
     } else {
         check.outcome = Outcome::Holds;
-        check.answer = "nothing speaks against it before demand and transitions are counted".into();
+        check.answer = format!(
+            "nothing speaks against the deadline of {name} before demand and transitions are counted"
+        );
     }
 }
 
@@ -197,61 +206,66 @@ fn jobs_for_each_deadline(job: &Job<'_>) -> f64 {
     }
 }
 
+/// GPU-hours that must be done within some time, and those that are there.
+struct Demand {
+    when: String,
+    needed: f64,
+    there: f64,
+}
+
+impl Demand {
+    fn missing(&self) -> f64 {
+        self.needed - self.there
+    }
+}
+
 /// All jobs at once: the weekly ones in a week, the dated ones in every interval between a start and
-/// a deadline.
+/// a deadline. The tightest is shown.
 fn together(site: &Site, gpus: &Gpus, jobs: &[Job<'_>]) -> Option<Check> {
     let names: Vec<String> = jobs.iter().map(|job| job.name.to_owned()).collect();
-    let quoted_names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
-    let title = format!("Are there enough GPU-hours for {} together?", listed(&quoted_names));
+    let who = listed(&names.iter().map(|name| quoted(name)).collect::<Vec<_>>());
+    let title = format!("Are there enough GPU-hours for {who} together?");
     let mut check = open(KEY, title, names);
-    check.arithmetic.push(gpus.line.clone());
     let per_week: f64 = jobs.iter().map(weekly_gpu_hours).sum();
-    let there = gpus.free * HOURS_PER_WEEK;
-    let mut worst = 0.0_f64;
-    if per_week > 0.0 {
-        check.arithmetic.push(format!(
-            "a week: needed {} GPU-h, there {} × {HOURS_PER_WEEK} h = {} GPU-h",
-            number(per_week, 1),
-            number(gpus.free, 2),
-            number(there, 1)
-        ));
-        worst = per_week - there;
-    }
-    let mut is_dated = false;
+    let week =
+        Demand { when: "a week".to_owned(), needed: per_week, there: gpus.free * HOURS_PER_WEEK };
+    let mut demands: Vec<Demand> = Vec::new();
+    demands.extend((per_week > 0.0).then_some(week));
     for (from, until) in intervals(site, jobs, &mut check.missing) {
         let inside = |job: &&Job<'_>| is_inside(site, job, from, until);
-        let needed: f64 = jobs.iter().filter(inside).map(Job::gpu_hours).sum();
+        let dated: f64 = jobs.iter().filter(inside).map(Job::gpu_hours).sum();
         let hours = until.duration_since(from).as_secs_f64() / 3600.0;
         // Weekly work takes its part of every whole week that lies inside.
         let weekly = per_week * (hours / HOURS_PER_WEEK).floor();
-        let there = gpus.free * hours;
-        is_dated = true;
-        if needed + weekly - there > worst || check.arithmetic.len() < 3 {
-            check.arithmetic.push(format!(
-                "{} to {}: needed {} GPU-h, there {} GPU-h",
-                local(site, from),
-                local(site, until),
-                number(needed + weekly, 1),
-                number(there, 1)
-            ));
-        }
-        worst = worst.max(needed + weekly - there);
+        demands.push(Demand {
+            when: format!("{} to {}", local(site, from), local(site, until)),
+            needed: dated + weekly,
+            there: gpus.free * hours,
+        });
     }
-    if per_week <= 0.0 && !is_dated {
-        return None;
-    }
-    if worst > 0.0 {
+    let tightest = demands.into_iter().max_by(|a, b| a.missing().total_cmp(&b.missing()))?;
+    check.arithmetic.push(gpus.line.clone());
+    check.arithmetic.push(format!(
+        "{}: needed {} GPU-h at best, there {} GPU-h",
+        tightest.when,
+        number(tightest.needed, 1),
+        number(tightest.there, 1)
+    ));
+    let missing = number(tightest.missing(), 1);
+    if tightest.missing() > 0.0 {
         check.outcome = Outcome::Fails;
-        check.answer = format!("no: {} GPU-hours are missing", number(worst, 1));
+        check.answer = format!("no: {missing} GPU-hours are missing for {who} together");
         check.would_be_conditional_on.push(format!(
-            "{} more GPU-hours there: more GPUs, later deadlines, or less work",
-            number(worst, 1)
+            "{missing} more GPU-hours there: more GPUs, later deadlines, or less work"
         ));
     } else if check.missing.is_empty() {
         check.outcome = Outcome::Holds;
-        check.answer = "nothing speaks against it before demand and transitions are counted".into();
+        check.answer = format!(
+            "nothing speaks against {who} together before demand and transitions are counted"
+        );
     } else {
-        check.answer = "not for all of them is it declared from when on they may run".into();
+        check.answer =
+            format!("cannot be decided: not for all of {who} is it declared when they may begin");
     }
     Some(check)
 }

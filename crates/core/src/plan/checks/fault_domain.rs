@@ -106,7 +106,7 @@ fn domain(site: &Site, check: &mut Check) -> Admission {
         }
         None => {
             check.arithmetic.push(format!("{shared}, unless each GPU has a server of its own"));
-            check.missing.push("sharing: { mps_server_per_gpu: true }, or false".to_owned());
+            check.missing.push("sharing: { mps_server: per_gpu }, or per_node".to_owned());
             Admission::Unknown
         }
     }
@@ -175,7 +175,7 @@ fn decide(
     } else if budget.is_some_and(|budget| bad > budget) {
         check.outcome = Outcome::Fails;
         check.answer = format!(
-            "no: {minutes} by its neighbours alone, {} are allowed",
+            "no: {minutes} by the neighbours of {name} alone, {} are allowed",
             number(budget.unwrap_or(0.0), 1)
         );
         check.would_be_conditional_on.push(format!(
@@ -184,14 +184,16 @@ fn decide(
         ));
     } else if budget.is_some() && is_all && domain == Admission::OneGpu {
         check.outcome = Outcome::Holds;
-        check.answer =
-            format!("{minutes} by its neighbours are within the budget, if nothing else fails");
+        check.answer = format!(
+            "{minutes} by the neighbours of {name} are within its budget, if nothing else fails"
+        );
     } else if domain == Admission::AllGpus {
         check.answer = format!(
             "a fault on one GPU stops what is on it and refuses new processes on all; {minutes} are \
              expected at the least"
         );
     } else {
-        check.answer = format!("cannot be decided: at least {minutes}");
+        check.answer =
+            format!("cannot be decided: the neighbours of {name} cost it at least {minutes}");
     }
 }

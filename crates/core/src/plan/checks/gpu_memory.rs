@@ -57,10 +57,10 @@ fn check(site: &Site, device: &Device<'_>) -> Check {
     }
     let Some(capacity) = capacity else {
         check.answer = format!(
-            "{} takes {}, and what {} holds is not declared",
+            "cannot be decided: what {} holds is not declared; {} would take {}",
+            device.name,
             device.who(),
-            scale.range(together),
-            device.name
+            scale.range(together)
         );
         check.missing.insert(0, device.capacity_line.clone());
         return check;
@@ -69,7 +69,7 @@ fn check(site: &Site, device: &Device<'_>) -> Check {
     let shown = scale.show(holds);
     check.arithmetic.push(format!("{} holds {shown} ({})", device.name, capacity.how));
     check.outcome = outcome(together, holds);
-    check.answer = answer(check.outcome, together, holds, scale);
+    check.answer = answer(device, check.outcome, together, holds, scale);
     match check.outcome {
         Outcome::Fails if rows.len() > 1 => {
             lease(site, &rows, holds - taken.low, scale, &mut check);
@@ -136,23 +136,31 @@ pub(super) fn outcome(needed: Range, there: f64) -> Outcome {
     }
 }
 
-fn answer(outcome: Outcome, needed: Range, holds: f64, scale: Scale) -> String {
-    let shown = scale.show(holds);
+fn answer(
+    device: &Device<'_>,
+    outcome: Outcome,
+    needed: Range,
+    holds: f64,
+    scale: Scale,
+) -> String {
+    let shown = format!("{} on {}", scale.show(holds), device.name);
+    let verb = if device.tenants.len() > 1 { "take" } else { "takes" };
+    let who = format!("{} {verb}", device.who());
     match outcome {
         Outcome::Fails => format!(
-            "no: {} is needed, {shown} is there, {} is missing",
+            "no: {who} {} of {shown}: {} is missing",
             scale.show(needed.low),
             scale.show(needed.low - holds)
         ),
         Outcome::Holds => {
             let high = needed.high.unwrap_or(needed.low);
             format!(
-                "{} of {shown} at most, {} stays free",
+                "{who} at most {} of {shown}, {} stays free",
                 scale.show(high),
                 scale.show(holds - high)
             )
         }
-        Outcome::Open => format!("cannot be decided: {} of {shown}", scale.range(needed)),
+        Outcome::Open => format!("cannot be decided: {who} {} of {shown}", scale.range(needed)),
     }
 }
 

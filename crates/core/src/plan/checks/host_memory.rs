@@ -2,7 +2,7 @@
 //! while.
 
 use super::amount::{Range, Scale, sum};
-use super::draft::{counted, line_of, number, open, quoted};
+use super::draft::{counted, line_of, listed, number, open, quoted};
 use super::gpu_memory::outcome;
 use crate::plan::model::{Check, Outcome};
 use crate::site::{
@@ -10,16 +10,35 @@ use crate::site::{
 };
 use crate::units::Bytes;
 
-/// One check for each kind of server.
+/// On one server all workloads meet, so there is one check. In a pool each may have a node of its own,
+/// or meet the others there: one check for each, in the group of servers that fits best.
 pub(super) fn checks(site: &Site) -> Vec<Check> {
+    let workloads: Vec<&Workload> =
+        site.workloads.iter().filter(|workload| has_processes(workload)).collect();
     match &site.kind {
-        SiteKind::Server(server) => check(site, server, "the host").into_iter().collect(),
-        SiteKind::Pool(pool) => pool
-            .nodes
+        SiteKind::Server(server) => {
+            check(site, server, "the host", &workloads, &[]).into_iter().collect()
+        }
+        SiteKind::Pool(pool) => workloads
             .iter()
-            .filter_map(|group| check(site, &group.server, &format!("one node of {}", group.name)))
+            .filter_map(|workload| {
+                let others: Vec<&Workload> =
+                    workloads.iter().filter(|other| other.name != workload.name).copied().collect();
+                let of_groups = pool.nodes.iter().filter_map(|group| {
+                    let place = format!("a node of {}", group.name);
+                    check(site, &group.server, &place, &[workload], &others)
+                });
+                of_groups
+                    .reduce(|best, other| if other.outcome > best.outcome { other } else { best })
+            })
             .collect(),
     }
+}
+
+/// Whether a workload has processes of its own: a batch through somebody else's engine has none.
+fn has_processes(workload: &Workload) -> bool {
+    !matches!(&workload.kind, WorkloadKind::Batch(batch)
+        if matches!(batch.route, BatchRoute::Serving(_)))
 }
 
 /// One workload on one host.
@@ -43,18 +62,22 @@ impl Row<'_> {
     }
 }
 
-fn check(site: &Site, server: &Server, place: &str) -> Option<Check> {
-    let own_processes = |workload: &&Workload| {
-        !matches!(&workload.kind, WorkloadKind::Batch(batch)
-            if matches!(batch.route, BatchRoute::Serving(_)))
-    };
-    let workloads: Vec<&Workload> = site.workloads.iter().filter(own_processes).collect();
+/// Whether workloads fit on a host that they may have to share with others.
+fn check(
+    site: &Site,
+    server: &Server,
+    place: &str,
+    workloads: &[&Workload],
+    others: &[&Workload],
+) -> Option<Check> {
     let says_anything = server.memory.is_some() || workloads.iter().any(|workload| says(workload));
-    if !says_anything {
+    if workloads.is_empty() || !says_anything {
         return None;
     }
-    let names = workloads.iter().map(|workload| workload.name.clone()).collect();
-    let title = format!("Does everything fit into the memory of {place}?");
+    let names: Vec<String> = workloads.iter().map(|workload| workload.name.clone()).collect();
+    let who = listed(&names.iter().map(|name| quoted(name)).collect::<Vec<_>>());
+    let fits = if names.len() > 1 { "Do" } else { "Does" };
+    let title = format!("{fits} {who} fit into the memory of {place}?");
     let mut check = open("host_memory", title, names);
     check.sources = vec![
         "radixark/Megatron-LM#61: a synchronous checkpoint stages the full shard of a node",
@@ -65,7 +88,10 @@ fn check(site: &Site, server: &Server, place: &str) -> Option<Check> {
     let scale = Scale::of(amounts);
     let rows: Vec<Row<'_>> = workloads.iter().map(|workload| row(workload, scale)).collect();
     check.arithmetic.extend(rows.iter().flat_map(|row| row.lines.iter().cloned()));
-    let needed = needed(site, &rows);
+    let beside = sum(others.iter().map(|other| row(other, scale).total()));
+    let own = needed(site, &rows);
+    // Others may be on the same node or not.
+    let needed = Range { low: own.low, high: own.plus(beside).high };
     let parts: Vec<String> = rows
         .iter()
         .map(|row| format!("{} {}", row.workload.name, scale.range(row.total())))
@@ -73,8 +99,16 @@ fn check(site: &Site, server: &Server, place: &str) -> Option<Check> {
     check.arithmetic.push(format!(
         "together: {} = {}; page cache is not counted, the kernel takes it back",
         parts.join(" + "),
-        scale.range(needed)
+        scale.range(own)
     ));
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|other| quoted(&other.name)).collect();
+        check.arithmetic.push(format!(
+            "up to {} where {} are on the same node",
+            needed.high.map_or_else(|| "an unknown amount".to_owned(), |high| scale.show(high)),
+            listed(&names)
+        ));
+    }
     check.missing.extend(rows.iter().flat_map(|row| row.missing.iter().cloned()));
     let Some(memory) = server.memory else {
         check.answer = format!("what {place} has is not declared");
@@ -84,9 +118,12 @@ fn check(site: &Site, server: &Server, place: &str) -> Option<Check> {
     let there = memory.0 as f64;
     shares(&rows, there, scale, &mut check);
     check.outcome = outcome(needed, there);
-    answer(needed, there, scale, &mut check);
-    if check.outcome != Outcome::Holds {
-        conditions(&rows, needed, there, scale, &mut check);
+    answer(place, needed, there, scale, &mut check);
+    if check.outcome == Outcome::Open && outcome(own, there) == Outcome::Holds {
+        let names: Vec<String> = others.iter().map(|other| quoted(&other.name)).collect();
+        check.would_be_conditional_on.push(format!("a node without {}", listed(&names)));
+    } else if check.outcome != Outcome::Holds {
+        conditions(&rows, own, there, scale, &mut check);
     }
     Some(check)
 }
@@ -235,23 +272,23 @@ fn shares(rows: &[Row<'_>], there: f64, scale: Scale, check: &mut Check) {
     }
 }
 
-fn answer(needed: Range, there: f64, scale: Scale, check: &mut Check) {
-    let shown = scale.show(there);
+fn answer(place: &str, needed: Range, there: f64, scale: Scale, check: &mut Check) {
+    let shown = format!("{} of {place}", scale.show(there));
     check.answer = match check.outcome {
         Outcome::Fails => format!(
-            "no: {} is needed at once, {shown} is there, {} is missing",
+            "no: {} is needed at once of the {shown}: {} is missing",
             scale.show(needed.low),
             scale.show(needed.low - there)
         ),
         Outcome::Holds => {
             let high = needed.high.unwrap_or(needed.low);
             format!(
-                "{} of {shown} at most, {} stays free",
+                "at most {} is needed of the {shown}, {} stays free",
                 scale.show(high),
                 scale.show(there - high)
             )
         }
-        Outcome::Open => format!("cannot be decided: {} of {shown}", scale.range(needed)),
+        Outcome::Open => format!("cannot be decided: {} of the {shown}", scale.range(needed)),
     };
 }
 

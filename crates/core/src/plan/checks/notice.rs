@@ -43,11 +43,11 @@ impl Question<'_> {
         let is_last_word = self.preemption.signal == Some(Signal::Kill);
         match (duration, fits) {
             (None, _) => {
-                check.answer = "the time of a checkpoint is not declared".into();
+                check.answer = "cannot be decided: the time of a checkpoint is not declared".into();
                 check.missing.push(self.line("training: { checkpoint: { duration: … s } }"));
             }
             (Some(_), None) => {
-                check.answer = "the notice is not declared".into();
+                check.answer = "cannot be decided: the notice is not declared".into();
                 check.missing.push(self.line("training: { preemption: { notice: … s } }"));
             }
             (Some(duration), Some(Outcome::Fails)) => self.does_not_fit(duration, &mut check),
@@ -64,7 +64,7 @@ impl Question<'_> {
             }
             (Some(_), Some(Outcome::Holds)) => {
                 check.outcome = Outcome::Holds;
-                check.answer = "a save fits into the notice".into();
+                check.answer = format!("{name} saves within its notice");
             }
         }
         if let Some(duration) = duration {
@@ -135,6 +135,7 @@ impl Question<'_> {
 
     /// What cannot save on time must save now and then, and accept what that loses.
     fn does_not_fit(&self, duration: Duration, check: &mut Check) {
+        let name = quoted(&self.workload.name);
         let interval = self.training.checkpoint.as_ref().and_then(|it| it.interval);
         let accepted = self.preemption.lost_work.filter(|lost| *lost != LostWork::None);
         let at_most = interval.map(|interval| self.at_most(interval));
@@ -143,8 +144,8 @@ impl Question<'_> {
                 Some(false) => {
                     check.outcome = Outcome::Holds;
                     check.answer = format!(
-                        "it does not save within the notice, and the file accepts what that loses: \
-                         {}",
+                        "{name} does not save within its notice, and the file accepts what that \
+                         loses: {}",
                         at_most.unwrap_or_default()
                     );
                     return;
@@ -152,7 +153,7 @@ impl Question<'_> {
                 Some(true) => {
                     check.outcome = Outcome::Fails;
                     check.answer = format!(
-                        "no: a stop loses {}, which is more than the file accepts",
+                        "no: a stop of {name} loses {}, which is more than the file accepts",
                         at_most.unwrap_or_default()
                     );
                 }
@@ -167,7 +168,7 @@ impl Question<'_> {
         } else {
             check.outcome = Outcome::Fails;
             check.answer = format!(
-                "no: a checkpoint of {} does not fit into the notice, so a stop loses {}",
+                "no: a checkpoint of {name} takes {}, which its notice does not allow, so a stop loses {}",
                 format_duration(duration),
                 at_most.unwrap_or_else(|| "everything since the last one".to_owned())
             );

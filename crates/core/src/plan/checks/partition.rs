@@ -42,7 +42,7 @@ fn graphics(server: &Server, workload: &Workload, profiles: &[&str]) -> Option<C
     let WorkloadKind::Render(render) = &workload.kind else { return None };
     let name = quoted(&workload.name);
     let title = format!("Do the instances of {name} give the graphics that it needs?");
-    let mut check = open("graphics", title, vec![workload.name.clone()]);
+    let mut check = open("partition", title, vec![workload.name.clone()]);
     check.sources = vec![
         "NVIDIA, Multi-Instance GPU User Guide: no graphics API in an instance, but for profiles \
          that end in +gfx",
@@ -65,11 +65,11 @@ fn graphics(server: &Server, workload: &Workload, profiles: &[&str]) -> Option<C
         }
         Some(RenderNeeds::Graphics) if without.is_empty() => {
             check.outcome = Outcome::Holds;
-            check.answer = "every instance that it has can draw".into();
+            check.answer = format!("every instance of {name} can draw");
         }
         Some(RenderNeeds::Graphics) => {
             check.outcome = Outcome::Fails;
-            check.answer = format!("no: {} can compute and not draw", listed(&without));
+            check.answer = format!("no: {name} must draw, and {} only computes", listed(&without));
             check.would_be_conditional_on.push(
                 "a profile that ends in +gfx, where the model has one, or a whole GPU".to_owned(),
             );
@@ -87,7 +87,7 @@ fn collectives(server: &Server, workload: &Workload, instances: usize) -> Option
     }
     let name = quoted(&workload.name);
     let title = format!("Can {name} train over several MIG instances?");
-    let mut check = open("nccl_on_mig", title, vec![workload.name.clone()]);
+    let mut check = open("partition", title, vec![workload.name.clone()]);
     check.sources = vec![
         "NCCL: not with MIG before 2.31; experimental since",
         "NVIDIA/nccl#1716: no P2P between instances",
@@ -101,18 +101,21 @@ fn collectives(server: &Server, workload: &Workload, instances: usize) -> Option
     match nccl_on_mig(architecture, nccl, version(&server.cuda)) {
         NcclOnMig::NotSupported(why) => {
             check.outcome = Outcome::Fails;
-            check.answer = format!("no: {why}");
+            check.answer = format!("no: {name} spans instances, and {why}");
             check.would_be_conditional_on.push("a whole GPU for each rank".to_owned());
         }
         NcclOnMig::Experimental(conditions) => {
-            check.answer = "only as an experiment, for tests and development".into();
+            check.answer = format!(
+                "{name} over several instances is an experiment, for tests and development"
+            );
             check.would_be_conditional_on.extend(conditions.iter().map(|it| (*it).to_owned()));
             if sku.is_none() {
                 check.missing.push("server: { gpu: … }, the exact model".to_owned());
             }
         }
         NcclOnMig::Unknown(what) => {
-            check.answer = format!("it depends on {what}, which is not declared");
+            check.answer =
+                format!("cannot be decided: {name} over several instances depends on {what}");
             check.missing.push("server: { nccl: … }, the exact version".to_owned());
         }
     }

@@ -32,7 +32,7 @@ fn check(devices: &[Device<'_>], workload: &Workload, training: &Training) -> Op
     let (all, free) = (count(&held) as u32, count(&own) as u32);
     let name = quoted(&workload.name);
     let title = format!("Does {name} gain from the GPUs that it shares?");
-    let mut check = open("asymmetric_ranks", title, involved(workload, &shared));
+    let mut check = open("ranks", title, involved(workload, &shared));
     check.sources = vec![
         "huggingface/open-r1#571: a step of data-parallel training takes as long as its slowest rank",
     ];
