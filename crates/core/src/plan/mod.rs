@@ -15,6 +15,4 @@ pub use model::{
     Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant, TransitionRow, WindowNeed,
 };
 pub use problem::{Job, Mode, Problem, Run, Slot};
-pub use reserve::{
-    ReserveQuestion, ReserveRefusal, gpus_for, missing_for_reserve, plan_reserve,
-};
+pub use reserve::{ReserveQuestion, ReserveRefusal, gpus_for, missing_for_reserve, plan_reserve};

@@ -32,6 +32,23 @@ fn steps_longer_than_a_reclaim_hide_bursts_which_are_then_assumed() {
 }
 
 #[test]
+fn what_is_declared_stands_for_itself_and_supports_nothing() {
+    // Monday to Sunday 1 to 7 at all times: no day speaks for another.
+    let values = (1..=7).flat_map(|day| vec![f64::from(day); 24]);
+    let mut case = Case::new(vec![in_flight(3600, values)], Some(capacity(1.0)));
+    case.inference.demand = Demand::Table(Vec::new());
+    case.risk = Some(0.6);
+    let plan = case.plan();
+    let days: Vec<u32> = plan.windows.iter().step_by(24).map(|need| need.reserved).collect();
+    assert_eq!(days, [1, 2, 3, 4, 5, 6, 7]);
+    assert!(!plan.risk_supported && !plan.bursts_seen);
+    assert!(says(&plan, "the demand is declared and was never observed"), "{:#?}", plan.remarks);
+    // The same week as a history: weekdays speak for each other.
+    case.inference.demand = Demand::SavedQuery("demand.json".to_owned());
+    assert_eq!(case.plan().windows[0].reserved, 3);
+}
+
+#[test]
 fn tokens_of_a_burst_come_from_the_declared_lengths() {
     let values = vec![Some(1_000.0); 21 * 24];
     let mut kv = capacity(1.0);

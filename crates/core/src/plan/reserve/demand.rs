@@ -25,6 +25,8 @@ pub(super) struct UnitDemand {
     pub bursts: Vec<Option<f64>>,
     /// Whether the steps are no longer than a reclaim, so that bursts inside of it were seen.
     pub bursts_seen: bool,
+    /// Whether it is declared and was never observed.
+    pub declared: bool,
     /// The shortest burst that its source can show, seconds.
     pub resolution_s: f64,
     /// Over how many seconds rates were evened out; 0 where they stand as they came.
@@ -78,7 +80,9 @@ pub(super) fn unit_demand(
         (within, bursts)
     } else {
         let apart = (resolution_s / step_s as f64).round().max(1.0) as usize;
-        (values.clone(), part_of_the_way(&values, apart, reclaim_s / resolution_s))
+        // What is declared steps up where it says, and a window there is planned for it.
+        let share = if question.is_declared() { 0.0 } else { reclaim_s / resolution_s };
+        (values.clone(), part_of_the_way(&values, apart, share))
     };
     let mut occurrences = Occurrences::new(
         series.start,
@@ -97,6 +101,7 @@ pub(super) fn unit_demand(
         within,
         bursts,
         bursts_seen,
+        declared: question.is_declared(),
         resolution_s,
         evened_s,
         occurrences,

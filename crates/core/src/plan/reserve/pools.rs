@@ -51,11 +51,12 @@ impl Occurrences {
         (slot / self.slots_per_day() >= 5, slot % self.slots_per_day())
     }
 
-    /// The days that speak for a slot: those of the same slot of the week where there are enough;
-    /// else those of the same kind at the same time of day; else what there is.
-    pub(super) fn pool(&self, slot: u32) -> Pool<'_> {
+    /// The days that speak for a slot: those of the same slot of the week where there are enough (of
+    /// declared demand one is); else those of the same kind at the same time of day; else what there
+    /// is.
+    pub(super) fn pool(&self, slot: u32, declared: bool) -> Pool<'_> {
         let own = self.own(slot);
-        if own.len() >= WEEKS_MIN {
+        if own.len() >= if declared { 1 } else { WEEKS_MIN } {
             return Pool { kind: PoolKind::SlotOfWeek, days: own };
         }
         let (weekend, time) = self.time_of_day(slot);

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::demand::{Series, WorkUnit};
 use crate::evidence::Origin;
 use crate::plan::Grid;
-use crate::site::{Inference, Workload};
+use crate::site::{Demand, Inference, Workload};
 
 /// Everything that a reserve follows from.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,20 @@ impl ReserveQuestion<'_> {
     /// declared one asks for a certainty that no history gives.
     pub(super) fn epsilon(&self) -> Option<f64> {
         self.risk_tolerance.filter(|share| *share > 0.0 && *share < 1.0)
+    }
+
+    /// Whether the demand is declared by its shape and was never observed: then it has no days that
+    /// could support anything, and a moment of it stands for itself.
+    pub(super) fn is_declared(&self) -> bool {
+        match self.inference.demand {
+            Demand::Poisson { .. }
+            | Demand::Gamma { .. }
+            | Demand::Constant { .. }
+            | Demand::Ramp { .. }
+            | Demand::Closed { .. }
+            | Demand::Table(_) => true,
+            Demand::Trace(_) | Demand::Query(_) | Demand::SavedQuery(_) | Demand::Rates(_) => false,
+        }
     }
 
     /// The series of a unit.

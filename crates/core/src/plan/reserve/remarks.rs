@@ -129,11 +129,21 @@ fn shortages(facts: &Facts<'_>) -> Vec<String> {
 }
 
 fn support(facts: &Facts<'_>) -> Vec<String> {
+    if facts.question.is_declared() {
+        return vec![
+            "the demand is declared and was never observed: it counts as it stands, and supports no \
+             risk tolerance"
+                .to_owned(),
+        ];
+    }
     let days = facts.units.iter().map(|unit| unit.demand.occurrences.days()).max().unwrap_or(0);
     let Some(epsilon) = facts.question.epsilon() else {
         let why = match facts.question.risk_tolerance {
             None => "no risk tolerance is declared (`risk_tolerance: 1 %` under `operations`)",
-            Some(_) => "no history gives the certainty that the declared risk tolerance asks for",
+            Some(_) => {
+                "the declared risk tolerance is none that a history can support: it must lie \
+                        between 0 and 100 %, without these"
+            }
         };
         return vec![format!("{why}: the highest of {} stands in its place", count_days(days))];
     };

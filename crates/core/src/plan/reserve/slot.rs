@@ -82,7 +82,7 @@ impl Basis<'_> {
     /// The need in a slot of the week; `None` where the history shows nothing at all.
     pub(super) fn need(&self, slot: u32, known: &mut BoundsOfPools) -> Option<SlotNeed> {
         let occurrences = &self.demand.occurrences;
-        let pool = occurrences.pool(slot);
+        let pool = occurrences.pool(slot, self.demand.declared);
         let (weekend, time) = occurrences.time_of_day(slot);
         let key = match pool.kind {
             PoolKind::SlotOfWeek => slot,
@@ -115,9 +115,11 @@ impl Basis<'_> {
         Some(self.finish(slot, seen))
     }
 
-    /// The bounds of a pool. Days of another kind, however many, support nothing.
+    /// The bounds of a pool. Days of another kind, however many, support nothing, and neither does
+    /// what is declared.
     fn bounds(&self, pool: &Pool<'_>) -> Option<PoolBounds> {
-        let alike = matches!(pool.kind, PoolKind::SlotOfWeek | PoolKind::KindOfDay);
+        let alike = matches!(pool.kind, PoolKind::SlotOfWeek | PoolKind::KindOfDay)
+            && !self.demand.declared;
         let bounded = |days: &[Vec<f64>]| {
             let seen = bound(days, self.epsilon)?;
             Some(if alike { seen } else { Bound { value: seen.largest, supported: false, ..seen } })
