@@ -32,7 +32,7 @@ fn values_are_strings_and_speak_of_the_time_before_them() {
     assert_eq!((read.rows, read.time_of_week_known), (5, true));
     let series = read.history.series(WorkUnit::Requests).unwrap();
     assert_eq!(series.start.as_second(), 1_700_000_000);
-    assert_eq!(series.step, Duration::from_secs(60));
+    assert_eq!(series.step, Duration::from_mins(1));
     let expected = [Some(1.5), None, Some(0.0), None, Some(20.0)];
     assert_eq!(series.values[..5], expected);
     assert!(series.values[5..].iter().all(Option::is_none));

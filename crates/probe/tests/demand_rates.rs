@@ -35,7 +35,7 @@ fn a_missing_row_and_an_empty_cell_are_gaps() {
     let source = Source::of_file(&file(folder.path(), "t.csv", text)).unwrap();
     let read = reading(&source).unwrap();
     let series = read.history.series(WorkUnit::Requests).unwrap();
-    assert_eq!(series.step, Duration::from_secs(3600));
+    assert_eq!(series.step, Duration::from_hours(1));
     assert_eq!(series.start, at("2026-03-29T00:00:00Z"));
     let (some, gap) = (Some, None);
     assert_eq!(series.values, [some(1.5), gap, some(0.0), some(2.0), gap, gap, some(3.0)]);
@@ -141,8 +141,8 @@ fn a_bad_table_has_its_line_and_a_way_out() {
         (
             "time.csv",
             "t,r\n0,1\nnoon,2\n",
-            "time.csv:3, column t: not a number (found \"noon\"); a time is a number such as 12.5; if the \
-             column holds dates, name its unit so",
+            "time.csv:3, column t: neither a number of seconds nor a date (found \"noon\"); write it as 12.5 or \
+             as 2023-11-16 18:15:46.6805900",
         ),
         (
             "cells.csv",
@@ -193,7 +193,7 @@ fn servegen_as_it_is_written() {
         assert!(!read.time_of_week_known);
         assert!((read.history.days() - rows as f64 / 144.0).abs() < 1e-6, "{name}");
         let series = read.history.series(WorkUnit::Requests).unwrap();
-        assert_eq!(series.step, Duration::from_secs(600));
+        assert_eq!(series.step, Duration::from_mins(10));
         let values: Vec<f64> = series.values.iter().flatten().copied().collect();
         assert_eq!(values.len() as u64, rows, "{name}");
         assert!((values.iter().sum::<f64>() / values.len() as f64 - mean).abs() < 0.06, "{name}");

@@ -14,7 +14,7 @@ use crate::http;
 const POINTS_MAX: u64 = 11_000;
 
 /// The distance of values where the query looks over no range of its own.
-const STEP: Duration = Duration::from_secs(60);
+const STEP: Duration = Duration::from_mins(1);
 
 /// Most requests to the server: at one-minute steps that is longer than any server keeps.
 const REQUESTS_MAX: u64 = 2_000;
@@ -146,6 +146,10 @@ async fn ask(
         hint: hint.to_owned(),
     };
     let (status, body) = http::get(&url, patience).await.map_err(|error| {
+        // hyper's words for a body beyond what is read.
+        if error.reason.contains("length limit") {
+            return failed(error.reason, "add the series up in the query: sum(…)");
+        }
         failed(
             error.reason,
             "check the address and that the server runs; where it needs a password or https, save \
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn values_tile_the_range() {
         let asked = questions("rate(x[5m])", 3600, 1_700_000_123).unwrap();
-        assert_eq!(asked.step, Duration::from_secs(300));
+        assert_eq!(asked.step, Duration::from_mins(5));
         assert_eq!(asked.last_s, 1_699_999_800 + 300);
         // Each value speaks of the step before it: twelve of them are an hour.
         assert_eq!(asked.last_s - asked.first_s, 11 * 300);

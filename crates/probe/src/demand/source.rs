@@ -1,5 +1,6 @@
 //! Where demand is read from.
 
+use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use cotenant_core::site::Demand;
 use jiff::Timestamp;
 
 use super::read::DemandError;
-use crate::trace::{ColumnMap, Lines, TraceFormat, csv_cells, open_file};
+use crate::trace::{ColumnMap, Problem, TraceFormat, csv_cells, open_content, open_file};
 
 /// A place that shows demand by time.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,21 +95,24 @@ impl Source {
         }
     }
 
-    /// The source that a file is, told by its first line: a saved answer, a trace of known columns,
+    /// The source that a file is, told by its beginning: a saved answer, a trace of known columns,
     /// or else a table of rates.
     ///
     /// # Errors
-    /// The file cannot be opened, is empty, or its first line is no text.
+    /// The file cannot be opened, is empty, or is no text.
     pub fn of_file(path: &Path) -> Result<Self, DemandError> {
         let name = path.display().to_string();
-        let mut lines = Lines::open(&name, open_file(path, &name)?)?;
-        let first = lines.next_line()?.map(|(_, line)| line.trim_start_matches('\u{feff}'));
-        let first = first.unwrap_or_default().trim_start();
-        let is_trace = if first.starts_with('{') {
-            // An answer may be written over many lines; a row of a trace is one whole object.
-            serde_json::from_str::<serde_json::Value>(first)
-                .is_ok_and(|row| row.is_object() && row.get("status") != Some(&"success".into()))
-                && !first.contains("\"errorType\"")
+        let beginning = beginning(path, &name)?;
+        let first = beginning.lines().next().unwrap_or_default();
+        let is_json = beginning.starts_with('{');
+        // An answer may be one line of many megabytes or spread over many; a row of a trace is one
+        // whole object.
+        let is_answer = is_json
+            && (first.trim() == "{"
+                || beginning.contains("\"resultType\"")
+                || beginning.contains("\"errorType\""));
+        let is_trace = if is_json {
+            !is_answer
         } else {
             let cells = csv_cells(first).unwrap_or_default();
             let names: Vec<&str> = cells.iter().map(|cell| cell.trim()).collect();
@@ -118,7 +122,7 @@ impl Source {
         let path = path.to_owned();
         Ok(if is_trace {
             Self::Trace(TraceSource { path, format: None, begins: None, rate_factor: 1.0 })
-        } else if first.starts_with('{') {
+        } else if is_answer {
             Self::SavedQuery(path)
         } else {
             Self::Rates(RatesSource {
@@ -140,4 +144,13 @@ impl Source {
             Self::Query(query) => query.url.clone(),
         }
     }
+}
+
+/// The first bytes of a file as text, unpacked.
+fn beginning(path: &Path, name: &str) -> Result<String, DemandError> {
+    let problem_at = |problem: Problem| DemandError::File(problem.at(name, None));
+    let (compression, mut input) = open_content(open_file(path, name)?).map_err(problem_at)?;
+    let bytes = input.fill_buf().map_err(|error| problem_at(compression.broken(&error)))?;
+    let text = String::from_utf8_lossy(bytes);
+    Ok(text.trim_start_matches('\u{feff}').trim_start().to_owned())
 }

@@ -100,10 +100,12 @@ fn no_rows(name: &str) -> Box<TraceError> {
 
 impl Problem {
     /// The problem of a last line that has no end.
-    fn cut(mut self) -> Self {
-        self.what.push_str(", and the line is the last one and has no end");
-        self.hint = "the file was cut here: fetch it again, or remove the line".to_owned();
-        self
+    fn cut(self) -> Self {
+        Self {
+            what: format!("{}, and the line is the last one and has no end", self.what),
+            hint: "the file was cut here: fetch it again, or remove the line".to_owned(),
+            ..self
+        }
     }
 }
 

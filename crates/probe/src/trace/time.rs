@@ -55,7 +55,14 @@ impl TimeReader {
                 "write all times as seconds or all as dates",
             ));
         }
-        if is_date { self.date_time(text) } else { self.number(text, 9) }
+        if is_date {
+            return self.date_time(text);
+        }
+        self.number(text, 9).map_err(|problem| Problem {
+            what: "neither a number of seconds nor a date".to_owned(),
+            hint: "write it as 12.5 or as 2023-11-16 18:15:46.6805900".to_owned(),
+            ..problem
+        })
     }
 
     fn number(&mut self, text: &str, digits: usize) -> Result<i128, Problem> {
