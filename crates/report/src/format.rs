@@ -270,9 +270,9 @@ pub(crate) fn minutes(value: f64) -> String {
 
 /// Ties each unit to its number with a space that does not break, for renderings that break lines.
 pub(crate) fn glue(text: &str) -> String {
-    const UNITS: [&str; 14] = [
+    const UNITS: [&str; 17] = [
         "%", "µs", "ms", "s", "min", "h", "tokens/s", "req/s", "B", "KiB", "MiB", "GiB", "cores",
-        "MHz",
+        "MHz", "GPU-h", "GPUs", "GPU",
     ];
     let mut glued = String::with_capacity(text.len());
     for (index, word) in text.split(' ').enumerate() {

@@ -26,6 +26,11 @@ pub enum ReadError {
 /// The report as pretty JSON with a fixed order of keys, ending in a newline. The same report gives
 /// the same bytes. Numbers without limit are null, with `"state": "unbounded"` beside them.
 pub fn to_json(report: &Report) -> String {
+    pretty(report)
+}
+
+/// A value of ours as pretty JSON, ending in a newline.
+pub(crate) fn pretty(report: &impl serde::Serialize) -> String {
     // The report holds only text, numbers, lists and structs with text keys, and serde_json prints
     // a number that is not finite as null: nothing in it can fail to be printed.
     let mut text = serde_json::to_string_pretty(report).unwrap_or_default();
@@ -43,17 +48,23 @@ pub fn schema() -> serde_json::Value {
 /// # Errors
 /// Where the text is not a report, or a newer program wrote it.
 pub fn from_json(text: &str) -> Result<Report, ReadError> {
+    expect_format(text, FORMAT, VERSION)?;
+    Ok(serde_json::from_str(text)?)
+}
+
+/// Whether a text is of a format and of a version that this program can read.
+pub(crate) fn expect_format(text: &str, format: &str, version: u32) -> Result<(), ReadError> {
     #[derive(Deserialize)]
     struct Head {
         format: String,
         version: u32,
     }
     let head: Head = serde_json::from_str(text)?;
-    if head.format != FORMAT {
+    if head.format != format {
         return Err(ReadError::Format(head.format));
     }
-    if head.version > VERSION {
-        return Err(ReadError::Newer { found: head.version, known: VERSION });
+    if head.version > version {
+        return Err(ReadError::Newer { found: head.version, known: version });
     }
-    Ok(serde_json::from_str(text)?)
+    Ok(())
 }

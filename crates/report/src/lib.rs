@@ -1,18 +1,22 @@
 //! One report value and its three renderings: terminal, HTML and JSON.
 //!
 //! [`build`] computes every number once. The renderers print the texts that it made and place its
-//! points on paper: any number that a reader sees in the page or in the terminal is in the JSON.
+//! points on paper: any number that a reader sees in the page or in the terminal is in the JSON. A
+//! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools.
 
 mod build;
+mod export;
 mod format;
 mod html;
 mod json;
 mod model;
+mod plan;
 mod terminal;
 
 pub use build::{
     DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass, build,
 };
+pub use export::{Export, ExportFormat, ExportOptions, ExportRefusal, export};
 pub use html::render_html;
 pub use json::{ReadError, from_json, schema, to_json};
 pub use model::{
@@ -20,6 +24,10 @@ pub use model::{
     DrillPart, Fact, FindingView, GateView, Headline, HostBar, HostChart, MissingView, NextStep,
     ReferenceLine, Report, Segment, SeriesKind, SpreadBox, SpreadChart, State, Story, StoryCell,
     StoryColumn, StoryRow, Table, Tick, TimelineBlock, TimelineChart, TimelineLane, Value, Word,
+};
+pub use plan::{
+    PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_plan, model as plan_model,
+    plan_from_json, plan_schema, plan_to_json, render_plan_html, render_plan_terminal,
 };
 pub use terminal::{TerminalOptions, render_terminal};
 

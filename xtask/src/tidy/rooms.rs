@@ -143,8 +143,16 @@ pub(super) fn core_sources(tree: &Tree) -> Vec<Fault> {
 /// Renderers see the report and nothing that it was computed from, so that any number in the page or
 /// the terminal is in the JSON.
 pub(super) fn renderers(tree: &Tree) -> Vec<Fault> {
-    let renderers =
-        ["crates/report/src/html/", "crates/report/src/terminal/", "crates/report/src/json.rs"];
+    let renderers = [
+        "crates/report/src/export/",
+        "crates/report/src/html/",
+        "crates/report/src/json.rs",
+        "crates/report/src/plan/html/",
+        "crates/report/src/plan/json.rs",
+        "crates/report/src/plan/model/",
+        "crates/report/src/plan/terminal/",
+        "crates/report/src/terminal/",
+    ];
     let why = "a renderer sees the model alone and computes no number";
     sources_that_say(tree, &renderers, &["cotenant_core", "crate::build"], why)
 }

@@ -4,7 +4,7 @@ use crate::format::{self, TimeScale};
 use crate::model::{Axis, AxisScale, Tick};
 
 /// Chart coordinates carry six significant digits: finer than any drawing, and short in the file.
-pub(super) fn coordinate(value: f64) -> f64 {
+pub(crate) fn coordinate(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;
     }
@@ -13,10 +13,27 @@ pub(super) fn coordinate(value: f64) -> f64 {
     if rounded.is_finite() { rounded } else { value }
 }
 
-/// A linear axis from zero that holds `largest`, with round ticks in `unit`.
+/// A linear axis from zero that holds `largest`, with round ticks.
 pub(super) fn linear(title: &str, largest: f64, text: impl Fn(f64) -> String) -> Axis {
+    linear_with(title, largest, 6.0, text)
+}
+
+/// A linear axis of whole numbers from zero that holds `largest`.
+pub(crate) fn whole(title: &str, largest: u32) -> Axis {
+    // Below four there is a tick for each number: a smaller step would not be whole.
+    let steps = f64::from(largest.clamp(1, 4));
+    linear_with(title, f64::from(largest), steps, format::trimmed)
+}
+
+/// A linear axis from zero that holds `largest`, with about so many round steps.
+pub(crate) fn linear_with(
+    title: &str,
+    largest: f64,
+    steps: f64,
+    text: impl Fn(f64) -> String,
+) -> Axis {
     let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
-    let step = nice_step(largest / 6.0);
+    let step = nice_step(largest / steps);
     let count = (largest / step * (1.0 + 1e-9)).floor().max(1.0) as u32;
     let ticks = (0..=count)
         .map(|index| {

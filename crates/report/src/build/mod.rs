@@ -1,6 +1,6 @@
 //! From evidence and a verdict to a report. Every number is computed here, once.
 
-mod axes;
+pub(crate) mod axes;
 mod charts;
 mod facts;
 mod formulas;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::model::{SeriesKind, Word};
 
 /// The class that gives a ruling its colour.
-pub(super) fn word_class(word: Word) -> &'static str {
+pub(crate) fn word_class(word: Word) -> &'static str {
     match word {
         Word::Pass => "pass",
         Word::Conditional => "conditional",
@@ -17,7 +17,7 @@ pub(super) fn word_class(word: Word) -> &'static str {
 
 /// The mark of a ruling: a circle with a tick, a diamond, a broken circle with a question mark, an
 /// octagon with a cross, a square with a bar.
-pub(super) fn mark(word: Word, size: u32) -> Markup {
+pub(crate) fn mark(word: Word, size: u32) -> Markup {
     html! {
         svg class={ "mark " (word_class(word)) } width=(size) height=(size) viewBox="0 0 32 32"
             aria-hidden="true" {
@@ -49,14 +49,14 @@ pub(super) fn mark(word: Word, size: u32) -> Markup {
 }
 
 /// A ruling in a line of text: mark and word.
-pub(super) fn ruling(word: Word) -> Markup {
+pub(crate) fn ruling(word: Word) -> Markup {
     html! {
         span class={ "ruling " (word_class(word)) } { (mark(word, 14)) " " (word.text()) }
     }
 }
 
 /// The class that gives a condition its colour, fill and dash.
-pub(super) fn series_class(kind: SeriesKind) -> &'static str {
+pub(crate) fn series_class(kind: SeriesKind) -> &'static str {
     match kind {
         SeriesKind::InferenceAlone => "sa",
         SeriesKind::TrainingAlone => "sb",
@@ -66,7 +66,7 @@ pub(super) fn series_class(kind: SeriesKind) -> &'static str {
 }
 
 /// A letter of a condition in its colour and pattern.
-pub(super) fn badge(kind: SeriesKind) -> Markup {
+pub(crate) fn badge(kind: SeriesKind) -> Markup {
     html! {
         svg class={ "swatch " (series_class(kind)) } width="14" height="14" viewBox="0 0 14 14"
             aria-hidden="true" {
@@ -76,7 +76,7 @@ pub(super) fn badge(kind: SeriesKind) -> Markup {
 }
 
 /// The patterns, once for the whole page. Each is a tint with strokes of the same colour.
-pub(super) fn patterns() -> Markup {
+pub(crate) fn patterns() -> Markup {
     let pattern = |id: &str, strokes: &str| {
         html! {
             pattern id=(id) class=(id) width="6" height="6" patternUnits="userSpaceOnUse" {

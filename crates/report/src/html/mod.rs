@@ -1,12 +1,13 @@
 //! The report as one self-contained HTML page.
 
 mod curve;
-mod marks;
+pub(crate) mod marks;
 mod page;
-mod scale;
+pub(crate) mod scale;
 mod spread;
 mod stack;
-mod table;
+pub(crate) mod table;
 mod timeline;
 
 pub use page::render_html;
+pub(crate) use page::{STYLE, facts};

@@ -13,7 +13,8 @@ use crate::model::{
     Fact, FindingView, GateView, Headline, MissingView, Report, Story, StoryCell, StoryRow,
 };
 
-const STYLE: &str = include_str!("style.css");
+/// The look that every page of ours has.
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// The report as one HTML page that needs nothing beside itself: no network, no script, no font. It
 /// follows the reader's choice of light or dark, and prints on A4.
@@ -95,7 +96,8 @@ fn top(report: &Report) -> Markup {
     }
 }
 
-fn facts(facts: &[Fact]) -> Markup {
+/// Named texts with their origin.
+pub(crate) fn facts(facts: &[Fact]) -> Markup {
     html! {
         dl {
             @for fact in facts {

@@ -4,7 +4,7 @@ use crate::model::{Axis, AxisScale};
 
 /// Maps an axis to a length in the drawing.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     kind: AxisScale,
     min: f64,
     span: f64,
@@ -14,7 +14,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// An axis laid from `from` to `to` in drawing units; `to` may be the smaller one.
-    pub(super) fn new(axis: &Axis, from: f64, to: f64) -> Self {
+    pub(crate) fn new(axis: &Axis, from: f64, to: f64) -> Self {
         let min = position(axis.scale, axis.min);
         let span = position(axis.scale, axis.max) - min;
         let span = if span.is_finite() && span > 0.0 { span } else { 1.0 };
@@ -22,7 +22,7 @@ impl Scale {
     }
 
     /// Where a value stands, held inside the axis.
-    pub(super) fn at(self, value: f64) -> f64 {
+    pub(crate) fn at(self, value: f64) -> f64 {
         let part = (position(self.kind, value) - self.min) / self.span;
         let part = if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) };
         self.from + part * self.length
@@ -38,7 +38,7 @@ fn position(kind: AxisScale, value: f64) -> f64 {
 }
 
 /// A coordinate as SVG has it: one digit after the point is finer than the eye.
-pub(super) fn place(value: f64) -> String {
+pub(crate) fn place(value: f64) -> String {
     let rounded = (value * 10.0).round() / 10.0;
     if rounded.fract() == 0.0 { format!("{rounded:.0}") } else { format!("{rounded:.1}") }
 }

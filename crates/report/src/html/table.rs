@@ -6,7 +6,7 @@ use crate::format::glue;
 use crate::model::{State, Table, Value};
 
 /// A table with its heading, or what stands in its place.
-pub(super) fn detail(table: &Table) -> Markup {
+pub(crate) fn detail(table: &Table) -> Markup {
     html! {
         section class="detail" id=(table.key) {
             h3 { (table.title) }
@@ -46,7 +46,7 @@ pub(super) fn detail(table: &Table) -> Markup {
 }
 
 /// A value; what is missing is paler and says why.
-pub(super) fn cell(value: &Value) -> Markup {
+pub(crate) fn cell(value: &Value) -> Markup {
     html! {
         @match value.state {
             State::Missing => span class="missing" { (glue(&value.text)) },

@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::format::glue;
 
 /// How many columns a text takes.
-pub(super) fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
@@ -21,7 +21,7 @@ fn is_format(c: char) -> bool {
 
 /// Breaks a text into lines of at most `columns`, between words where it can, inside a word where it
 /// must. There is always at least one line.
-pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
@@ -63,24 +63,24 @@ fn break_word(word: &str, columns: usize, lines: &mut Vec<String>) -> String {
 }
 
 /// Pads a text on the right.
-pub(super) fn pad(text: &str, columns: usize) -> String {
+pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// Pads a text on the left.
-pub(super) fn pad_left(text: &str, columns: usize) -> String {
+pub(crate) fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Columns {
-    pub(super) width: usize,
-    pub(super) right: bool,
+pub(crate) struct Columns {
+    pub(crate) width: usize,
+    pub(crate) right: bool,
 }
 
 /// One row of a table: each cell is wrapped to its column, and the columns stand two apart.
-pub(super) fn row(columns: &[Columns], cells: &[String]) -> Vec<String> {
+pub(crate) fn row(columns: &[Columns], cells: &[String]) -> Vec<String> {
     let wrapped: Vec<_> =
         columns.iter().zip(cells).map(|(column, cell)| wrap(cell, column.width)).collect();
     let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);

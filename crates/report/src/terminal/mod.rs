@@ -1,6 +1,8 @@
 //! The report as text of at most 80 columns, readable without colour.
 
-mod layout;
+pub(crate) mod layout;
+pub(crate) mod paper;
 mod render;
 
-pub use render::{TerminalOptions, render_terminal};
+pub use paper::TerminalOptions;
+pub use render::render_terminal;

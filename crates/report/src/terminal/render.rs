@@ -1,36 +1,18 @@
 //! The report from top to bottom.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 
 use super::layout::{Columns, pad, row, width, wrap};
+use super::paper::{Paper, TerminalOptions, marked, style_of};
 use crate::model::{
-    FindingView, GateView, MissingView, Report, State, Story, StoryRow, Table, Value, Word,
+    FindingView, GateView, MissingView, Report, State, Story, StoryRow, Table, Value,
 };
-
-/// The narrowest text: below it the tables have no room.
-const WIDTH_MIN: usize = 60;
-
-/// How the text is set.
-#[derive(Clone, Copy, Debug)]
-pub struct TerminalOptions {
-    /// Columns of the terminal; at least 60 are used.
-    pub width: usize,
-    /// Whether to colour rulings and headings. Nothing is said by colour alone.
-    pub color: bool,
-}
-
-impl Default for TerminalOptions {
-    fn default() -> Self {
-        Self { width: 80, color: false }
-    }
-}
 
 /// The report as text: verdict, conditions, what is missing, the ways of sharing side by side, the
 /// gates, next steps. Charts and tables of detail are in the page alone. No line is longer than
 /// `options.width`, and the text ends in a newline.
 pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
-    let mut paper =
-        Paper { width: options.width.max(WIDTH_MIN), color: options.color, text: String::new() };
+    let mut paper = Paper::new(options);
     headline(&mut paper, report);
     missing(&mut paper, &report.missing);
     facts(&mut paper, report);
@@ -39,76 +21,6 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     left_out(&mut paper, &report.tables);
     next_steps(&mut paper, report);
     paper.text
-}
-
-struct Paper {
-    width: usize,
-    color: bool,
-    text: String,
-}
-
-impl Paper {
-    fn blank(&mut self) {
-        self.text.push('\n');
-    }
-
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
-    }
-
-    fn styled_line(&mut self, style: Style, line: &str) {
-        let line = self.styled(style, line.trim_end());
-        self.text.push_str(&line);
-        self.text.push('\n');
-    }
-
-    fn styled(&self, style: Style, text: &str) -> String {
-        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
-    }
-
-    fn heading(&mut self, text: &str) {
-        self.blank();
-        for line in wrap(text, self.width) {
-            self.styled_line(Style::new().bold(), &line);
-        }
-        self.line(&"─".repeat(self.width));
-    }
-
-    /// A paragraph: `first` before its first line, as many spaces before the others.
-    fn paragraph(&mut self, first: &str, text: &str) {
-        let indent = width(first);
-        for (index, line) in wrap(text, self.width.saturating_sub(indent)).iter().enumerate() {
-            let lead = if index == 0 { first.to_owned() } else { " ".repeat(indent) };
-            self.line(&format!("{lead}{line}"));
-        }
-    }
-
-    /// A command, whole on its line where it fits, so that it can be copied.
-    fn command(&mut self, indent: usize, command: &str) {
-        let style = AnsiColor::Cyan.on_default();
-        for line in wrap(command, self.width.saturating_sub(indent)) {
-            let line = self.styled(style, &line);
-            self.text.push_str(&" ".repeat(indent));
-            self.text.push_str(&line);
-            self.text.push('\n');
-        }
-    }
-}
-
-fn style_of(word: Word) -> Style {
-    let color = match word {
-        Word::Pass => AnsiColor::Green,
-        Word::Conditional => AnsiColor::Yellow,
-        Word::Fail => AnsiColor::Red,
-        Word::NotProven => AnsiColor::Blue,
-        Word::Invalid => AnsiColor::Magenta,
-    };
-    color.on_default().bold()
-}
-
-fn marked(word: Word) -> String {
-    format!("{} {}", word.mark(), word.text())
 }
 
 fn headline(paper: &mut Paper, report: &Report) {

@@ -10,8 +10,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Puts other strings and numbers into the places of a value that hold any. Words of fixed meaning
 /// (`state`, `kind`, `scale`, `word`, `ruling`, `format`) stay.
-fn disturb(value: &mut Value, texts: &[String], numbers: &[f64], next: &mut usize) {
-    const FIXED: [&str; 6] = ["state", "kind", "scale", "word", "ruling", "format"];
+pub(crate) fn disturb(value: &mut Value, texts: &[String], numbers: &[f64], next: &mut usize) {
+    const FIXED: [&str; 7] = ["state", "kind", "scale", "word", "ruling", "format", "outcome"];
     match value {
         Value::Object(fields) => {
             for (key, field) in fields.iter_mut() {

@@ -3,7 +3,16 @@
 #[cfg(test)]
 mod any_report;
 #[cfg(test)]
+mod export_tools;
+#[cfg(test)]
+mod exports;
+#[cfg(test)]
+#[path = "support/plans.rs"]
+mod made_up_plans;
+#[cfg(test)]
 mod numbers;
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod renderings;
 #[cfg(test)]

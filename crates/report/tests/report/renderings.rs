@@ -88,7 +88,7 @@ fn colour_changes_nothing_but_colour() {
     });
 }
 
-fn without_escapes(text: &str) -> String {
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut plain = String::new();
     let mut inside = false;
     for c in text.chars() {
@@ -154,7 +154,7 @@ fn a_newer_or_foreign_report_is_refused_by_name() {
 }
 
 /// Numbers as a reader sees them: a digit, then digits, points and commas.
-fn numbers(text: &str) -> BTreeSet<String> {
+pub(crate) fn numbers(text: &str) -> BTreeSet<String> {
     text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','))
         .map(|token| token.trim_matches(['.', ',']))
         .filter(|token| token.starts_with(|c: char| c.is_ascii_digit()))
@@ -163,7 +163,7 @@ fn numbers(text: &str) -> BTreeSet<String> {
 }
 
 /// What a reader of the page sees: no tags, no style, no attributes but the described ones.
-fn visible(page: &str) -> String {
+pub(crate) fn visible(page: &str) -> String {
     let body = page.split_once("</style>").map_or("", |(_, body)| body);
     let mut text = String::new();
     let mut inside = false;
