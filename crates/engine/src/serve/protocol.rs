@@ -84,8 +84,10 @@ struct Body {
     messages: Option<Vec<Message>>,
     max_tokens: Option<i64>,
     max_completion_tokens: Option<i64>,
-    temperature: Option<f32>,
-    top_p: Option<f32>,
+    // Wider than what is sampled with: a number that is too large for an `f32` must be refused by the
+    // name of its field, and reading it as one would refuse the body as a whole.
+    temperature: Option<f64>,
+    top_p: Option<f64>,
     seed: Option<i64>,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -174,11 +176,14 @@ fn refuse_unsupported(body: &Body) -> Result<(), ApiError> {
 }
 
 fn sampling(body: &Body, seed: u64) -> Result<SamplingSettings, ApiError> {
-    let temperature = body.temperature.unwrap_or(1.0);
+    let temperature = body.temperature.unwrap_or(1.0) as f32;
     if !(temperature.is_finite() && temperature >= 0.0) {
-        return Err(ApiError::bad_request(Some("temperature"), "`temperature` must be at least 0"));
+        return Err(ApiError::bad_request(
+            Some("temperature"),
+            format!("`temperature` must be from 0 to {:e}", f32::MAX),
+        ));
     }
-    let top_p = body.top_p.unwrap_or(1.0);
+    let top_p = body.top_p.unwrap_or(1.0) as f32;
     if !(top_p > 0.0 && top_p <= 1.0) {
         return Err(ApiError::bad_request(Some("top_p"), "`top_p` must be above 0 and at most 1"));
     }
@@ -362,7 +367,10 @@ mod tests {
             (r#"{"prompt":"a","max_tokens":-4}"#, Some("max_tokens")),
             (r#"{"prompt":"a","max_tokens":40}"#, Some("max_tokens")),
             (r#"{"prompt":"a","temperature":-0.1}"#, Some("temperature")),
+            (r#"{"prompt":"a","temperature":1e39}"#, Some("temperature")),
+            (r#"{"prompt":"a","temperature":1e300}"#, Some("temperature")),
             (r#"{"prompt":"a","top_p":0}"#, Some("top_p")),
+            (r#"{"prompt":"a","top_p":1e39}"#, Some("top_p")),
             (r#"{"prompt":"a","n":2}"#, Some("n")),
             (r#"{"prompt":"a","stop":["x"]}"#, Some("stop")),
             (r"{}", Some("prompt")),
