@@ -32,6 +32,26 @@ fn steps_longer_than_a_reclaim_hide_bursts_which_are_then_assumed() {
 }
 
 #[test]
+fn rates_vary_inside_of_steps_as_between_them() {
+    // Steps of an hour at 10 and 10.1 a second in turn: an index of dispersion of
+    // 0.04 · 3,600 / (6 · 10.067) / 0.4549 = 5.24 between them.
+    let values = (0..21 * 24).map(|step| Some(if step % 2 == 0 { 10.0 } else { 10.1 })).collect();
+    let history = series(WorkUnit::Requests, MONDAY, 3600, values);
+    let mut rate = capacity(1.0);
+    (rate.requests_in_flight, rate.requests) = (None, Some(RatePerSecond::new(0.001, "req")));
+    let mut case = Case::new(vec![history], Some(rate));
+    (case.risk, case.reclaim_s) = (Some(0.2), Some(1800));
+    // Over the 1,800 s of a reclaim it is half of that: 1 + 4.24/2 = 3.12, for a mean of 10.1 · 1,800
+    // = 18,180; of two looks each has 10 %: 1.2816 · √(3.12 · 18,180)/1,800 = 0.170 above, and half
+    // of the way to the next step, 0.05, is added where it grows.
+    let plan = case.plan();
+    let top = |window: usize| f64::from(plan.windows[window].reserved + plan.windows[window].hot);
+    assert!((top(1) * 0.001 - 10.270).abs() < 0.01, "{}", top(1));
+    assert!((top(0) * 0.001 - 10.219).abs() < 0.01, "{}", top(0));
+    assert!(says(&plan, "an index of dispersion of 3.1"), "{:#?}", plan.remarks);
+}
+
+#[test]
 fn what_is_declared_stands_for_itself_and_supports_nothing() {
     // Monday to Sunday 1 to 7 at all times: no day speaks for another.
     let values = (1..=7).flat_map(|day| vec![f64::from(day); 24]);

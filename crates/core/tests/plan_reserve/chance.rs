@@ -93,10 +93,35 @@ fn a_tail_is_fitted_where_days_are_too_few() {
     let fitted = hot(&case);
     assert!(fitted.iter().zip(&highest).all(|(fitted, seen)| fitted >= seen));
     assert!(fitted.iter().zip(&highest).any(|(fitted, seen)| fitted > seen));
+    // At 2 % the tail lies below what was seen, which stays.
+    case.risk = Some(0.02);
+    assert!(says(&case.plan(), "within the range of what was seen on other days"));
+    let inner = hot(&case);
+    assert!(inner.iter().zip(&highest).all(|(inner, seen)| inner >= seen));
     // Four days have too few bursts for a tail.
     case.series = vec![in_flight(900, random_days(&mut random, 4))];
     let plan = case.plan();
     assert!(says(&plan, "a fit of the tail needs at least 30 observations"), "{:#?}", plan.remarks);
+}
+
+/// Every second hour has a burst that is exponential with a mean of 1, so that one in a thousand is
+/// above ln 1,000 = 6.9; its 95 % bound is somewhat higher, and the highest of 20 days near 3.6.
+#[test]
+fn the_tail_of_exponential_bursts_is_the_one_of_the_closed_form() {
+    let mut random = Pcg64::seed_from_u64(3);
+    let values: Vec<f64> = (0..28 * 24)
+        .map(|hour| if hour % 2 == 0 { 0.0 } else { -(1.0 - random.random::<f64>()).ln() })
+        .collect();
+    let mut case = Case::new(vec![in_flight(3600, values)], Some(capacity(0.001)));
+    (case.risk, case.reclaim_s) = (Some(0.001), Some(3600));
+    let plan = case.plan();
+    let quiet: Vec<_> = plan.windows[..5 * 24].iter().step_by(2).collect();
+    assert!(quiet.iter().all(|need| need.reserved == 0));
+    let mean = quiet.iter().map(|need| f64::from(need.hot) * 0.001).sum::<f64>() / 60.0;
+    assert!((6.0..10.0).contains(&mean), "{mean}");
+    case.risk = None;
+    let seen = case.plan().windows[..5 * 24].iter().step_by(2).map(|need| need.hot).sum::<u32>();
+    assert!((2.8..4.4).contains(&(f64::from(seen) * 0.001 / 60.0)), "{seen}");
 }
 
 /// Two to six days of 15-minute steps with gaps, small whole numbers.

@@ -1,11 +1,13 @@
 //! Bursts inside a step that is longer than a reclaim: nobody saw them, so they are assumed.
 //!
-//! The model: requests arrive independently at the mean rate of the step, in clusters whose size is
-//! the index of dispersion φ of the counts (1 is Poisson), each with a number of tokens of its own.
-//! What is in the engine at one moment, or arrives within a stretch of h seconds, is then a compound
-//! Poisson number of mean m: its quantile is taken as b·Q(m/b), where Q is the quantile of the
-//! Poisson distribution and b = φ·E[X²]/E[X] for X tokens a request. Within a reclaim τ there are
-//! 1 + τ/h looks that are nearly independent, and each gets its share of ε (Bonferroni).
+//! The model: requests arrive independently, each with a number of tokens of its own, at a rate that
+//! varies inside of steps as it varies from step to step (a doubly stochastic Poisson process, Cox &
+//! Isham 1980). The index of dispersion of the counts of h seconds is then φ(h) = 1 + (φ(I) − 1)h/I,
+//! with φ(I) that of neighbouring steps of I seconds. What arrives within a stretch of h seconds, or
+//! is in the engine because it arrived within a service time of h, has a mean m and a quantile near
+//! b·Q(m/b), where Q is the quantile of the Poisson distribution and b = φ(h)·E[X²]/E[X] for X tokens
+//! a request. Within a reclaim τ there are 1 + τ/h looks that are nearly independent, and each gets
+//! its share of ε (Bonferroni).
 
 use std::time::Duration;
 
@@ -58,7 +60,7 @@ pub(super) fn inside(
     let look_s = if is_rate { Some(stretch_s) } else { counted_s };
     let looks = 1.0 + look_s.map_or(0.0, |seconds| reclaim_s / seconds);
     let epsilon = question.epsilon().unwrap_or_else(|| once_in_the_calendar(question, reclaim_s));
-    let dispersion = dispersion(question);
+    let dispersion = dispersion(question, look_s.unwrap_or(reclaim_s).max(1.0));
     Some(Inside {
         batch: dispersion * tokens_together(question, unit)?,
         stretch_s,
@@ -74,18 +76,27 @@ fn once_in_the_calendar(question: &ReserveQuestion<'_>, reclaim_s: f64) -> f64 {
     (reclaim_s.max(1.0) / calendar_s.max(1.0)).clamp(1e-9, 0.5)
 }
 
-/// The index of dispersion of arrivals: as declared; else, at least 1, as neighbouring intervals of
-/// the history differ beyond a straight line.
-fn dispersion(question: &ReserveQuestion<'_>) -> f64 {
+/// The index of dispersion of the arrivals within a stretch: as declared, which holds at every length;
+/// else from how neighbouring steps of the history differ beyond a straight line.
+fn dispersion(question: &ReserveQuestion<'_>, stretch_s: f64) -> f64 {
     match &question.inference.demand {
         Demand::Gamma { burstiness, .. } => burstiness.max(0.0),
         Demand::Constant { .. } => 0.0,
         Demand::Poisson { .. } | Demand::Table(_) => 1.0,
         _ => {
-            let requests = question.series_of(WorkUnit::Requests);
-            requests.and_then(dispersion_between).map_or(1.0, |value| value.max(1.0))
+            let between = question
+                .series_of(WorkUnit::Requests)
+                .and_then(|series| Some((dispersion_between(series)?, interval_s(series))));
+            between.map_or(1.0, |(value, interval_s)| {
+                1.0 + (value - 1.0).max(0.0) * (stretch_s / interval_s).min(1.0)
+            })
         }
     }
+}
+
+/// The length of a series' steps as its source has them, seconds.
+fn interval_s(series: &Series) -> f64 {
+    series.resolution.max(series.step).as_secs_f64()
 }
 
 /// Variance over mean of the counts of intervals, from second differences: for counts of mean m and
@@ -95,7 +106,7 @@ fn dispersion(question: &ReserveQuestion<'_>) -> f64 {
 fn dispersion_between(series: &Series) -> Option<f64> {
     const TRIPLES_MIN: usize = 10;
     const MEDIAN_OF_CHI_SQUARE: f64 = 0.454_936;
-    let interval_s = series.resolution.max(series.step).as_secs_f64();
+    let interval_s = interval_s(series);
     let apart = (interval_s / series.step.as_secs_f64()).round().max(1.0) as usize;
     let values: Vec<Option<f64>> = series.values.iter().step_by(apart).copied().collect();
     let ratios: Vec<f64> = values
@@ -194,6 +205,28 @@ mod tests {
             let (below, above) = (poisson_quantile(p, 499.9), poisson_quantile(p, 500.1));
             assert!((below - above).abs() <= 1.0, "{p}: {below} {above}");
         }
+    }
+
+    #[test]
+    fn steps_that_differ_show_their_dispersion() {
+        let series = |values: Vec<Option<f64>>| Series {
+            unit: WorkUnit::Requests,
+            start: jiff::Timestamp::UNIX_EPOCH,
+            step: Duration::from_mins(1),
+            values,
+            resolution: Duration::from_mins(1),
+        };
+        // 10 and 12 in turn: the bend is 4, so 16 · 60 / (6 · 10.67) = 15 and 16 · 60 / (6 · 11.33) =
+        // 14.118 in turn; the lower one of two is the median.
+        let turns = (0..40).map(|index| Some(if index % 2 == 0 { 10.0 } else { 12.0 })).collect();
+        let found = dispersion_between(&series(turns)).unwrap();
+        assert!((found - 14.117_647 / 0.454_936).abs() < 1e-3, "{found}");
+        // A straight line has none, and what is short or full of gaps says nothing.
+        let line = (0..40).map(|index| Some(f64::from(index))).collect();
+        assert!(dispersion_between(&series(line)).unwrap() < 1e-9);
+        assert_eq!(dispersion_between(&series(vec![Some(1.0); 11])), None);
+        let gaps = (0..60).map(|index| (index % 3 != 0).then_some(1.0)).collect();
+        assert_eq!(dispersion_between(&series(gaps)), None);
     }
 
     #[test]

@@ -283,8 +283,8 @@ fn assumption(unit: WorkUnit, model: &Inside) -> String {
         _ => format!("over {}", format_duration(Duration::from_secs_f64(model.stretch_s.min(1e9)))),
     };
     format!(
-        "the model: independent arrivals with an index of dispersion of {}, {} together, {over}, at \
-         a quantile of {} %",
+        "the model: independent arrivals, an index of dispersion of {}, so that {} come together, \
+         {over}, at a quantile of {} %",
         number(model.dispersion),
         number(model.batch),
         precise_percent(model.probability)
