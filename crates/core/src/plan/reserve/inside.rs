@@ -5,7 +5,7 @@
 //! Isham 1980). The index of dispersion of the counts of h seconds is then φ(h) = 1 + (φ(I) − 1)h/I,
 //! with φ(I) that of neighbouring steps of I seconds. What arrives within a stretch of h seconds, or
 //! is in the engine because it arrived within a service time of h, has a mean m and a quantile near
-//! b·Q(m/b), where Q is the quantile of the Poisson distribution and b = φ(h)·E[X²]/E[X] for X tokens
+//! b·Q(m/b), where Q is the quantile of the Poisson distribution and b = φ(h)·E(X²)/E(X) for X tokens
 //! a request. Within a reclaim τ there are 1 + τ/h looks that are nearly independent, and each gets
 //! its share of ε (Bonferroni).
 
@@ -124,7 +124,7 @@ fn dispersion_between(series: &Series) -> Option<f64> {
     quantile(&ratios, 0.5).ok().map(|median| median / MEDIAN_OF_CHI_SQUARE)
 }
 
-/// E[X²]/E[X] of what one request brings in a unit: 1 for requests, tokens as declared, else twice
+/// E(X²)/E(X) of what one request brings in a unit: 1 for requests, tokens as declared, else twice
 /// the mean that the history shows (as for lengths that are exponential).
 fn tokens_together(question: &ReserveQuestion<'_>, unit: WorkUnit) -> Option<f64> {
     let (prompt, output) = (question.inference.prompt_tokens, question.inference.output_tokens);
