@@ -407,7 +407,7 @@ fn p17_a_save_fits_its_notice_or_is_periodic() {
     assert_line(&long.arithmetic, &["16.8 % of the work"]);
     assert!(long.answer.contains("up to 1000 steps of work"), "{}", long.answer);
     assert_line(&long.would_be_conditional_on, &["checkpoint about every", "since_checkpoint"]);
-    assert_line(&long.would_be_conditional_on, &["a notice of more than 2 min 30 s"]);
+    assert_line(&long.would_be_conditional_on, &["a notice of more than 149.8 s"]);
 }
 
 #[test]

@@ -270,6 +270,15 @@ fn capacity_is_the_quota_and_not_the_visible_cores() {
     assert_line(&silent.missing, &["OMP_NUM_THREADS: \"7\""]);
 }
 
+#[test]
+fn what_programs_see_is_asked_for() {
+    let place = Server { cpu_cores: Some(8.0), ..server(1, "48 GiB") };
+    let workloads = vec![launched(&[], &["engine"])];
+    let check = only(&site(place, workloads, sliced()), "cpu");
+    assert_eq!(check.outcome, Outcome::Open);
+    assert_line(&check.missing, &["cpu_cores_visible"]);
+}
+
 fn with_deadline(deadline: Deadline, training: Training, normal: f64) -> Workload {
     let training = Training {
         objectives: TrainingObjectives { deadline: Some(deadline), ..training.objectives },

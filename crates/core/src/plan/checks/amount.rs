@@ -98,6 +98,11 @@ impl Scale {
             None => format!("at least {}", self.show(range.low)),
         }
     }
+
+    /// A range as the object of a sentence.
+    pub(super) fn amount(self, range: Range) -> String {
+        if range == Range::UNKNOWN { "an unknown amount".to_owned() } else { self.range(range) }
+    }
 }
 
 #[cfg(test)]

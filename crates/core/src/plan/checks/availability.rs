@@ -62,15 +62,15 @@ fn check(site: &Site, workload: &Workload, inference: &Inference) -> Option<Chec
         ),
     };
     if check.outcome != Outcome::Holds {
-        check
-            .would_be_conditional_on
-            .push(format!("a second node that serves {name} while this one is down or maintained"));
-        if planned.high.is_some_and(|planned| planned > 0.0) && down.low <= budget {
-            check.would_be_conditional_on.push(format!(
-                "or planned maintenance that stops {name} for at most {} min a month",
-                number(budget - down.low, 1)
-            ));
-        }
+        let is_shorter = planned.high.is_some_and(|planned| planned > 0.0) && down.low <= budget;
+        let shorter = is_shorter.then(|| {
+            let minutes = number(budget - down.low, 1);
+            format!(", or planned maintenance that stops it for at most {minutes} min a month")
+        });
+        check.would_be_conditional_on.push(format!(
+            "a second node that serves {name} while this one is down or maintained{}",
+            shorter.unwrap_or_default()
+        ));
     }
     if check.missing.is_empty() && site.operations.maintenance.is_none() {
         check

@@ -62,13 +62,11 @@ fn judge(site: &Site, names: &[String], check: &mut Check) {
                     time-slicing without protection"
             .into();
     check.would_be_conditional_on.push(
-        "what the busiest neighbour leaves is enough, which test C shows at the declared peak, and \
-         again after every change of the neighbour"
+        "what the busiest neighbour leaves is enough, which test C shows at the declared peak and \
+         again after every change of the neighbour; or a mode that enforces: a whole GPU, or a MIG \
+         instance for each"
             .to_owned(),
     );
-    check
-        .would_be_conditional_on
-        .push("or a mode that enforces: a whole GPU, or a MIG instance for each".to_owned());
     if !protected.is_empty() {
         check.outcome = Outcome::Fails;
         check.answer = format!(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::draft::{line_of, listed, open, quoted};
+use super::placement;
 use crate::plan::grid::{MINUTES_PER_WEEK, contains_minute};
 use crate::plan::model::{Check, Outcome};
 use crate::site::{ChangeCycle, Site, WeeklyWindow};
@@ -12,7 +13,7 @@ use crate::units::format_duration;
 pub(super) fn checks(site: &Site) -> Vec<Check> {
     let operations = &site.operations;
     let is_declared = !operations.change_cycle.is_empty() || operations.maintenance.is_some();
-    if site.workloads.len() < 2 || !is_declared {
+    if placement::with_processes(site).count() < 2 || !is_declared {
         return Vec::new();
     }
     vec![check(site)]
@@ -42,7 +43,9 @@ pub(super) fn tightest(site: &Site) -> Option<(&'static str, Duration, &str)> {
 }
 
 fn check(site: &Site) -> Check {
-    let names: Vec<String> = site.workloads.iter().map(|workload| workload.name.clone()).collect();
+    // A batch through somebody else's engine lives with the cycle of that engine.
+    let names: Vec<String> =
+        placement::with_processes(site).map(|workload| workload.name.clone()).collect();
     let title = "Can all workloads live with one driver, CUDA and reboot cycle?".to_owned();
     let mut check = open("changes", title, names.clone());
     for (what, of) in SHARED {

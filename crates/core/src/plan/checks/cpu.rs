@@ -62,12 +62,12 @@ fn check(site: &Site, server: &Server, place: &str) -> Check {
         number(cores, 2),
         number(whole, 0)
     ));
-    let hidden = server.cpu_cores_visible.is_some_and(|visible| visible > cores);
+    let hidden = server.cpu_cores_visible.map(|visible| visible > cores);
     decide(site, whole, hidden, &mut check);
     check
 }
 
-fn decide(site: &Site, whole: f64, hidden: bool, check: &mut Check) {
+fn decide(site: &Site, whole: f64, hidden: Option<bool>, check: &mut Check) {
     let mut all = 0.0;
     let mut silent: Vec<&Workload> = Vec::new();
     let mut over: Vec<String> = Vec::new();
@@ -94,7 +94,7 @@ fn decide(site: &Site, whole: f64, hidden: bool, check: &mut Check) {
         check.answer =
             format!("no: {} starts more threads than there are cores to run them", over.join(", "));
         check.would_be_conditional_on.push(format!("at most {most} for all workloads together"));
-    } else if hidden && !silent.is_empty() {
+    } else if hidden == Some(true) && !silent.is_empty() {
         check.answer = "programs that count cores see more than they get, and the threads of some \
                         are not declared"
             .into();
@@ -105,6 +105,11 @@ fn decide(site: &Site, whole: f64, hidden: bool, check: &mut Check) {
                 &format!("launch: {{ env: {{ OMP_NUM_THREADS: \"{whole}\" }} }}"),
             )
         }));
+    } else if hidden.is_none() && !silent.is_empty() {
+        check.answer = "cannot be decided: how many cores programs see, and so how many threads \
+                        they start, is not declared"
+            .into();
+        check.missing.push("server: { cpu_cores_visible: … }".to_owned());
     } else if all > whole {
         check.answer = format!(
             "the threads of all together, {}, are more than the cores: they take turns, and test C \
@@ -116,6 +121,9 @@ fn decide(site: &Site, whole: f64, hidden: bool, check: &mut Check) {
             .push("cpu.stat of every workload shows no throttling in test C".to_owned());
     } else {
         check.outcome = Outcome::Holds;
-        check.answer = format!("{} usable cores; no more threads are declared", number(whole, 0));
+        check.answer = format!(
+            "{} threads run at full speed, and nothing is known to start more",
+            number(whole, 0)
+        );
     }
 }

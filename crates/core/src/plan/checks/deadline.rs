@@ -32,6 +32,8 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
             }
         }
     }
+    // Work through somebody else's engine takes no GPUs of its own.
+    jobs.retain(|job| job.gpus_min() > 0.0);
     if jobs.len() > 1 {
         checks.extend(together(site, &pool, &jobs));
     }
@@ -105,13 +107,14 @@ fn one(site: &Site, gpus: &Gpus, job: &Job<'_>) -> Check {
         "processor demand: work that must be done between two instants against what is there \
          (Baruah et al. 1990; parallel by maximum flow, Horn 1974)",
     ];
-    check.arithmetic.push(format!(
-        "work: {}; at best {} GPU-hours",
-        job.how,
-        number(job.gpu_hours(), 1)
-    ));
-    check.arithmetic.push(gpus.line.clone());
     let needs_gpus = job.gpus_min() > 0.0;
+    if needs_gpus {
+        let hours = number(job.gpu_hours(), 1);
+        check.arithmetic.push(format!("work: {}; at best {hours} GPU-hours", job.how));
+        check.arithmetic.push(gpus.line.clone());
+    } else {
+        check.arithmetic.push(format!("work: {}, through another workload's engine", job.how));
+    }
     let within = if needs_gpus { gpus.free } else { f64::INFINITY };
     let Some(fastest) = job.hours_on(within) else {
         check.outcome = Outcome::Fails;
@@ -217,6 +220,11 @@ impl Demand {
     fn missing(&self) -> f64 {
         self.needed - self.there
     }
+
+    /// How full the time is; above 1 it cannot hold what must be done.
+    fn fullness(&self) -> f64 {
+        if self.there > 0.0 { self.needed / self.there } else { f64::INFINITY }
+    }
 }
 
 /// All jobs at once: the weekly ones in a week, the dated ones in every interval between a start and
@@ -243,7 +251,7 @@ fn together(site: &Site, gpus: &Gpus, jobs: &[Job<'_>]) -> Option<Check> {
             there: gpus.free * hours,
         });
     }
-    let tightest = demands.into_iter().max_by(|a, b| a.missing().total_cmp(&b.missing()))?;
+    let tightest = demands.into_iter().max_by(|a, b| a.fullness().total_cmp(&b.fullness()))?;
     check.arithmetic.push(gpus.line.clone());
     check.arithmetic.push(format!(
         "{}: needed {} GPU-h at best, there {} GPU-h",

@@ -162,7 +162,7 @@ fn decide(
     is_required: bool,
 ) {
     let minutes = format!("{} bad minutes a month", number(bad, 1));
-    if domain != Admission::OneGpu {
+    if domain != Admission::OneGpu && !is_required {
         check.would_be_conditional_on.push("one MPS server for each GPU".to_owned());
     }
     if is_required {
@@ -191,6 +191,11 @@ fn decide(
         check.answer = format!(
             "a fault on one GPU stops what is on it and refuses new processes on all; {minutes} are \
              expected at the least"
+        );
+    } else if bad == 0.0 && !is_all {
+        check.answer = format!(
+            "cannot be decided: a fault of its neighbours stops {name}, and how often one happens is \
+             not declared"
         );
     } else {
         check.answer =

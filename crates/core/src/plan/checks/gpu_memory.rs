@@ -41,7 +41,7 @@ fn check(site: &Site, device: &Device<'_>) -> Check {
     let amounts = rows.iter().flat_map(|row| {
         row.tenant.limit.into_iter().chain(need::declared_amounts(row.tenant.workload))
     });
-    let declared = [capacity.map(|c| c.bytes), device.server.gpu_memory_taken];
+    let declared = [device.server.gpu_memory, device.server.gpu_memory_taken];
     let scale = Scale::of(amounts.chain(declared.into_iter().flatten()));
 
     check.arithmetic.extend(rows.iter().flat_map(|row| row_lines(row, scale)));
@@ -60,7 +60,7 @@ fn check(site: &Site, device: &Device<'_>) -> Check {
             "cannot be decided: what {} holds is not declared; {} would take {}",
             device.name,
             device.who(),
-            scale.range(together)
+            scale.amount(together)
         );
         check.missing.insert(0, device.capacity_line.clone());
         return check;
@@ -160,7 +160,7 @@ fn answer(
                 scale.show(holds - high)
             )
         }
-        Outcome::Open => format!("cannot be decided: {who} {} of {shown}", scale.range(needed)),
+        Outcome::Open => format!("cannot be decided: {who} {} of {shown}", scale.amount(needed)),
     }
 }
 

@@ -4,17 +4,15 @@
 use super::amount::{Range, Scale, sum};
 use super::draft::{counted, line_of, listed, number, open, quoted};
 use super::gpu_memory::outcome;
+use super::placement;
 use crate::plan::model::{Check, Outcome};
-use crate::site::{
-    BatchRoute, MemoryNeed, Server, SharingMode, Site, SiteKind, Workload, WorkloadKind,
-};
+use crate::site::{MemoryNeed, Server, SharingMode, Site, SiteKind, Workload, WorkloadKind};
 use crate::units::Bytes;
 
 /// On one server all workloads meet, so there is one check. In a pool each may have a node of its own,
 /// or meet the others there: one check for each, in the group of servers that fits best.
 pub(super) fn checks(site: &Site) -> Vec<Check> {
-    let workloads: Vec<&Workload> =
-        site.workloads.iter().filter(|workload| has_processes(workload)).collect();
+    let workloads: Vec<&Workload> = placement::with_processes(site).collect();
     match &site.kind {
         SiteKind::Server(server) => {
             check(site, server, "the host", &workloads, &[]).into_iter().collect()
@@ -33,12 +31,6 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
             })
             .collect(),
     }
-}
-
-/// Whether a workload has processes of its own: a batch through somebody else's engine has none.
-fn has_processes(workload: &Workload) -> bool {
-    !matches!(&workload.kind, WorkloadKind::Batch(batch)
-        if matches!(batch.route, BatchRoute::Serving(_)))
 }
 
 /// One workload on one host.
@@ -122,7 +114,7 @@ fn check(
     if check.outcome == Outcome::Open && outcome(own, there) == Outcome::Holds {
         let names: Vec<String> = others.iter().map(|other| quoted(&other.name)).collect();
         check.would_be_conditional_on.push(format!("a node without {}", listed(&names)));
-    } else if check.outcome != Outcome::Holds {
+    } else if check.outcome != Outcome::Holds && (own.high.is_some() || own.low > there) {
         conditions(&rows, own, there, scale, &mut check);
     }
     Some(check)
@@ -288,42 +280,50 @@ fn answer(place: &str, needed: Range, there: f64, scale: Scale, check: &mut Chec
                 scale.show(there - high)
             )
         }
-        Outcome::Open => format!("cannot be decided: {} of the {shown}", scale.range(needed)),
+        Outcome::Open => format!("cannot be decided: {} of the {shown}", scale.amount(needed)),
     };
 }
 
-/// The remedies in the order of their price: fewer or deeper sleeping engines, staged checkpoints.
+/// Remedies, of which one is enough.
 fn conditions(rows: &[Row<'_>], needed: Range, there: f64, scale: Scale, check: &mut Check) {
     let all = needed.high.unwrap_or(needed.low);
-    for row in rows {
-        let name = quoted(&row.workload.name);
-        if let Some((engines, weights)) = row.engines {
-            let without = all - row.sleep.low;
-            check.would_be_conditional_on.push(format!(
-                "{name} sleeps at level 2, which keeps no copy: {} of {}",
-                scale.show(without),
-                scale.show(there)
-            ));
-            let copy = weights.0 as f64;
-            let fit = ((there - without) / copy).floor().max(0.0) as u32;
-            if copy > 0.0 && fit > 0 && fit < engines {
-                check.would_be_conditional_on.push(format!(
-                    "or at most {} of {name} asleep at level 1: ({} − {}) ÷ {}",
-                    counted(u64::from(fit), "engine"),
-                    scale.show(there),
-                    scale.show(without),
-                    scale.show(copy)
-                ));
-            }
-        }
-        if row.transient.low > 0.0 {
-            let left = there - (all - row.transient.low);
-            if left > 0.0 {
-                check.would_be_conditional_on.push(format!(
-                    "checkpoints of {name} are written in staged buckets of at most {} in all",
-                    scale.show(left.min(row.transient.low))
-                ));
-            }
-        }
+    let remedies: Vec<String> =
+        rows.iter().flat_map(|row| remedies(row, all, there, scale)).collect();
+    if !remedies.is_empty() {
+        check.would_be_conditional_on.push(remedies.join(", or "));
     }
+}
+
+/// What one workload can do: write its checkpoint in parts, sleep deeper, or with fewer engines.
+fn remedies(row: &Row<'_>, all: f64, there: f64, scale: Scale) -> Vec<String> {
+    let name = quoted(&row.workload.name);
+    let mut remedies = Vec::new();
+    let left = there - (all - row.transient.low);
+    if row.transient.low > 0.0 && left > 0.0 {
+        remedies.push(format!(
+            "checkpoints of {name} are written in staged buckets of at most {} in all",
+            scale.show(left.min(row.transient.low))
+        ));
+    }
+    let Some((engines, weights)) = row.engines else { return remedies };
+    let without = all - row.sleep.low;
+    if without <= there {
+        remedies.push(format!(
+            "{name} sleeps at level 2, which keeps no copy: {} of {}",
+            scale.show(without),
+            scale.show(there)
+        ));
+    }
+    let copy = weights.0 as f64;
+    let fit = if copy > 0.0 { ((there - without) / copy).floor().max(0.0) as u32 } else { 0 };
+    if fit > 0 && fit < engines {
+        remedies.push(format!(
+            "at most {} of {name} asleep at level 1: ({} − {}) ÷ {}",
+            counted(u64::from(fit), "engine"),
+            scale.show(there),
+            scale.show(without),
+            scale.show(copy)
+        ));
+    }
+    remedies
 }

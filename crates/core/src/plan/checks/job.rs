@@ -96,7 +96,11 @@ fn ways_of_training(training: &Training, normal: Option<f64>) -> Option<(Vec<Way
     let (hours, how) = match (by_steps, training.duration) {
         (Some((steps, step)), _) => (
             steps as f64 * step.as_secs_f64() / 3600.0,
-            format!("{steps} steps × {}", crate::units::format_duration(step)),
+            format!(
+                "{} steps × {}",
+                crate::units::format_count(steps),
+                crate::units::format_duration(step)
+            ),
         ),
         (None, Some(duration)) => (hours(duration), "declared duration".to_owned()),
         (None, None) => return None,

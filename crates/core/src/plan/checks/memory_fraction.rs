@@ -55,7 +55,7 @@ fn check(device: &Device<'_>, workload: &Workload) -> Option<Check> {
             .iter()
             .flat_map(|t| t.limit.into_iter().chain(need::declared_amounts(t.workload)))
             .chain(device.server.gpu_memory_taken)
-            .chain([capacity.bytes]),
+            .chain(device.server.gpu_memory),
     );
     Question { device, workload, fraction, total: capacity.bytes.0 as f64, others, scale }
         .answer(&mut check);
@@ -143,12 +143,12 @@ impl Question<'_> {
             beside = beside.plus(takes);
         }
         let free = self.free(beside);
-        let minus = parts.iter().fold(String::new(), |text, part| format!("{text} − {part}"));
-        check.arithmetic.push(format!(
-            "free for it: {}{minus} = {}",
-            self.scale.show(self.total),
-            self.scale.range(free)
-        ));
+        let total = self.scale.show(self.total);
+        check.arithmetic.push(if parts.is_empty() {
+            format!("free for it: {total}, the whole device")
+        } else {
+            format!("free for it: {total} − {} = {}", parts.join(" − "), self.scale.range(free))
+        });
         beside
     }
 

@@ -8,7 +8,7 @@ use crate::site::{
     CheckpointInterval, LostWork, Preemption, Signal, Site, Training, TransitionStepKind, Workload,
 };
 use crate::stats::{checkpoint_overhead, daly_interval, young_interval};
-use crate::units::format_duration;
+use crate::units;
 
 pub(super) fn checks(site: &Site) -> Vec<Check> {
     site.training()
@@ -214,19 +214,14 @@ impl Question<'_> {
     fn conditions(&self, duration: Duration, check: &mut Check) {
         let step = self.training.step_time_alone.unwrap_or(Duration::ZERO);
         let drain = self.step(TransitionStepKind::Drain).unwrap_or(Duration::ZERO);
-        check
-            .would_be_conditional_on
-            .push(format!("a notice of more than {}", format_duration(duration + step + drain)));
-        check.would_be_conditional_on.push(match self.intervals(duration) {
-            Some((young, _)) => format!(
-                "or a checkpoint about every {} of work and the loss accepted (`preemption: \
-                 {{ lost_work: since_checkpoint }}`)",
-                format_duration(Duration::from_secs_f64(young))
-            ),
-            None => "or periodic checkpoints and the loss accepted (`preemption: { lost_work: \
-                     since_checkpoint }`)"
-                .to_owned(),
+        let notice = format_duration(duration + step + drain);
+        let periodic = self.intervals(duration).map_or_else(String::new, |(young, _)| {
+            format!(" about every {} of work", format_duration(Duration::from_secs_f64(young)))
         });
+        check.would_be_conditional_on.push(format!(
+            "a notice of more than {notice}, or a checkpoint{periodic} and the loss accepted \
+             (`preemption: {{ lost_work: since_checkpoint }}`)"
+        ));
     }
 
     /// Young's and Daly's interval, seconds.
@@ -274,5 +269,15 @@ impl Question<'_> {
                 number(overhead * 100.0, 1)
             ));
         }
+    }
+}
+
+/// A duration with the tenths of a second that decide between a save and a notice.
+fn format_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if (1.0..600.0).contains(&seconds) {
+        format!("{} s", number(seconds, 1))
+    } else {
+        units::format_duration(duration)
     }
 }

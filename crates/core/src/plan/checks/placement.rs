@@ -12,7 +12,7 @@ use crate::units::Bytes;
 /// Equal GPUs or slices with the same tenants.
 #[derive(Clone, Debug)]
 pub(super) struct Device<'a> {
-    /// `GPU 0`, `GPUs 0-3`, `3g.40gb of GPU 0`.
+    /// `GPU 0`, `each of GPUs 0-3`, `3g.40gb of GPU 0`.
     pub(super) name: String,
     /// GPU numbers; empty where no number is given.
     pub(super) gpus: Vec<u32>,
@@ -77,8 +77,8 @@ pub(super) fn devices(site: &Site) -> Vec<Vec<Device<'_>>> {
     }
 }
 
-/// Workloads that take GPU memory of their own.
-pub(super) fn on_gpus(site: &Site) -> impl Iterator<Item = &Workload> {
+/// Workloads with processes of their own: a batch through somebody else's engine has none.
+pub(super) fn with_processes(site: &Site) -> impl Iterator<Item = &Workload> {
     site.workloads.iter().filter(|workload| {
         !matches!(&workload.kind, WorkloadKind::Batch(batch)
             if matches!(batch.route, BatchRoute::Serving(_)))
@@ -100,11 +100,11 @@ fn on_server<'a>(site: &'a Site, server: &'a Server, label: &str) -> Vec<Device<
             let is_on = |workload: &&Workload| {
                 whole.gpus.get(&workload.name).is_some_and(|gpus| gpus.contains(&gpu))
             };
-            vec![(on_gpus(site).filter(is_on).collect(), Vec::new())]
+            vec![(with_processes(site).filter(is_on).collect(), Vec::new())]
         }),
         SharingMode::Mps(mode) => {
             let mut devices =
-                by_gpu(server, label, |_| vec![(on_gpus(site).collect(), Vec::new())]);
+                by_gpu(server, label, |_| vec![(with_processes(site).collect(), Vec::new())]);
             let tenants = devices.iter_mut().flat_map(|device| &mut device.tenants);
             tenants.for_each(|tenant| tenant.limit = memory_limit(mode, tenant.workload));
             devices
@@ -125,14 +125,14 @@ fn memory_limit(mode: &MpsMode, workload: &Workload) -> Option<Bytes> {
 }
 
 fn sliced<'a>(site: &'a Site, slicing: &TimeSlicing, gpu: u32) -> Vec<&'a Workload> {
-    on_gpus(site)
+    with_processes(site)
         .filter(|workload| slicing.gpus.get(&workload.name).is_none_or(|gpus| gpus.contains(&gpu)))
         .collect()
 }
 
 /// Each workload by itself on a whole GPU.
 fn alone<'a>(site: &'a Site, server: &'a Server, label: &str) -> Vec<Device<'a>> {
-    on_gpus(site)
+    with_processes(site)
         .map(|workload| {
             let name = format!("a GPU{label}");
             device(name, Vec::new(), server, &[workload], Vec::new())
@@ -183,7 +183,7 @@ fn by_gpu<'a>(
     groups
         .into_iter()
         .map(|((tenants, resting), gpus)| {
-            let name = format!("{}{label}", gpu_list(&gpus));
+            let name = format!("{}{label}", each_of(&gpus));
             device(name, gpus, server, &tenants, resting)
         })
         .collect()
@@ -196,8 +196,13 @@ fn is_same(one: &Together<'_>, other: &Together<'_>) -> bool {
     names(&one.0).eq(names(&other.0)) && names(&one.1).eq(names(&other.1))
 }
 
+/// One GPU, or each of several.
+fn each_of(gpus: &[u32]) -> String {
+    if gpus.len() == 1 { gpu_list(gpus) } else { format!("each of {}", gpu_list(gpus)) }
+}
+
 /// `GPU 0`, `GPUs 0-3,6`.
-pub(super) fn gpu_list(gpus: &[u32]) -> String {
+fn gpu_list(gpus: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for gpu in gpus {
         match runs.last_mut() {
@@ -222,7 +227,7 @@ fn in_turns<'a>(site: &'a Site, windows: &[TemporalWindow], gpu: u32) -> Vec<Tog
     let here: Vec<&TemporalWindow> =
         windows.iter().filter(|w| w.gpus.is_empty() || w.gpus.contains(&gpu)).collect();
     let ever = |workload: &&Workload| here.iter().any(|window| window.workload == workload.name);
-    let all: Vec<&Workload> = on_gpus(site).filter(ever).collect();
+    let all: Vec<&Workload> = with_processes(site).filter(ever).collect();
     let mut sets: Vec<Vec<&Workload>> = Vec::new();
     for window in &here {
         for day in window.when.days.days() {
@@ -282,7 +287,7 @@ fn slices<'a>(
         .map(|(profile, workload, mut gpus)| {
             gpus.sort_unstable();
             gpus.dedup();
-            let name = format!("{profile} of {}", gpu_list(&gpus));
+            let name = format!("{profile} of {}", each_of(&gpus));
             let slice = device(name, gpus, server, &[workload], Vec::new());
             Device {
                 capacity: capacity::slice(server, profile),

@@ -76,7 +76,7 @@ fn memory(held: &[&Device<'_>], workload: &Workload, check: &mut Check) -> Outco
         let tenants = device.tenants.iter();
         tenants
             .flat_map(|tenant| need::declared_amounts(tenant.workload))
-            .chain(device.capacity.as_ref().map(|capacity| capacity.bytes))
+            .chain(device.server.gpu_memory)
     });
     let scale = Scale::of(amounts);
     let mut smallest: Option<Range> = None;
@@ -137,12 +137,11 @@ fn left(
     };
     let mut terms = vec![scale.show(total)];
     terms.extend(others.iter().map(|(name, range)| format!("{name} {}", scale.range(*range))));
-    check.arithmetic.push(format!(
-        "a rank on {} has {} = {}",
-        device.name,
-        terms.join(" − "),
-        scale.range(left)
-    ));
+    let sum = match others.as_slice() {
+        [] => scale.range(left),
+        _ => format!("{} = {}", terms.join(" − "), scale.range(left)),
+    };
+    check.arithmetic.push(format!("a rank on {} has {sum}", device.name));
     left
 }
 
