@@ -12,6 +12,7 @@ use std::time::Duration;
 use cotenant_core::demand::{History, WorkUnit};
 use cotenant_core::site::{Demand, TraceColumns, TraceDemand, TraceFormat};
 use cotenant_probe::demand::{Source, read};
+use cotenant_probe::trace::stream;
 use demand_support::{at, file, message, options, reading, real_data, trace};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -209,7 +210,7 @@ fn a_bad_file_has_its_line_and_a_way_out() {
     });
     let cut = |bytes: Vec<u8>| bytes[..bytes.len() - 200].to_vec();
     let rows = |rest: &str| format!("{good}{rest}").into_bytes();
-    let cases: [(&str, Vec<u8>, &str); 21] = [
+    let cases: [(&str, Vec<u8>, &str); 23] = [
         ("empty.csv", vec![], "empty.csv: the file is empty; give a trace with at least one row"),
         (
             "header.csv",
@@ -326,6 +327,19 @@ fn a_bad_file_has_its_line_and_a_way_out() {
              JSON object a line",
         ),
         (
+            "word.jsonl",
+            b"{\"timestamp\":0,\"input_length\":1,\"output_length\":2,\"status\":true}\n".to_vec(),
+            "word.jsonl:1, column status: neither a number nor a word (found \
+             \"{\\\"timestamp\\\":0,\\\"input_length\\\":1,\\\"output_length\\\":2,\\\"status\\\":true}\"); write a \
+             plain one, or null",
+        ),
+        (
+            "far.csv",
+            b"time_s,prompt_tokens,output_tokens\n170141183460469231731687303715,1,1\n".to_vec(),
+            "far.csv:2, column time_s: neither a number of seconds nor a date (found \
+             \"170141183460469231731687303715\"); write it as 12.5 or as 2023-11-16 18:15:46.6805900",
+        ),
+        (
             "unit.csv",
             b"time_s,prompt_tokens,output_tokens\n1700000000000000,1,1\n".to_vec(),
             "unit.csv:2: the time lies outside of the years 1677 to 2262; the unit of its times is another \
@@ -399,6 +413,41 @@ proptest! {
         prop_assert_eq!(other.rows_out_of_order, back);
         prop_assert_eq!(other.notes.iter().any(|n| n.contains("after later ones")), back > 0);
         prop_assert!(is_same(&one.history, &other.history));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A file that is cut, or has one byte changed, is refused or read whole: no row is lost.
+    #[test]
+    fn a_damaged_file_is_refused_or_read_whole(
+        at in 0_usize..400,
+        byte in prop::option::of(any::<u8>()),
+        json in any::<bool>(),
+    ) {
+        let mut text = if json { String::new() } else { format!("{AZURE}\n") };
+        for row in 0..8 {
+            let _ = if json {
+                writeln!(text, "{{\"timestamp\": {row}5, \"input_length\": 7, \"output_length\": 1{row}}}")
+            } else {
+                writeln!(text, "2023-11-16 18:15:4{row}.6805900,37{row},{row}")
+            };
+        }
+        let mut bytes = text.into_bytes();
+        let at = at % bytes.len();
+        match byte {
+            Some(byte) => bytes[at] = byte,
+            None => bytes.truncate(at),
+        }
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        let mut rows = 0_usize;
+        if let Ok(summary) = stream("t", bytes.as_slice(), None, |_| rows += 1) {
+            prop_assert_eq!(rows, lines - usize::from(!json));
+            prop_assert_eq!(summary.rows as usize, rows);
+            let ends = bytes.last() == Some(&b'\n');
+            prop_assert_eq!(summary.last_line_has_no_end, !ends);
+        }
     }
 }
 

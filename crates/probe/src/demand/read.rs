@@ -51,7 +51,8 @@ pub enum ProgressUnit {
 pub struct Read {
     /// The demand.
     pub history: History,
-    /// What whoever uses the history must know, in whole sentences without a full stop.
+    /// What whoever uses the history must know about the source, beside the history's own remarks; in
+    /// sentences without a full stop that begin with the source's name.
     pub notes: Vec<String>,
     /// Requests, or points of a series.
     pub rows: u64,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cotenant_core::demand::STEPS_MAX;
 use jiff::Timestamp;
 
 use super::answer::Sums;
@@ -15,9 +16,6 @@ const POINTS_MAX: u64 = 11_000;
 
 /// The distance of values where the query looks over no range of its own.
 const STEP: Duration = Duration::from_mins(1);
-
-/// Most requests to the server: at one-minute steps that is longer than any server keeps.
-const REQUESTS_MAX: u64 = 2_000;
 
 /// Asks the server on a thread of its own, because its caller may live in an asynchronous runtime.
 pub(super) fn read(
@@ -87,8 +85,9 @@ impl Questions {
             );
             return Err((problem, "ask for a longer range, or for a rate over a shorter one"));
         }
-        if count as u64 > POINTS_MAX * REQUESTS_MAX {
-            let problem = format!("the range holds {count} values");
+        if count > STEPS_MAX as i64 {
+            let problem =
+                format!("the range holds {count} values, and at most {STEPS_MAX} are kept");
             return Err((problem, "ask for a shorter range, or for a rate over a longer one"));
         }
         let last_s = now.as_second().div_euclid(step_s) * step_s;

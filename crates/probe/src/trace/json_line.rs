@@ -12,7 +12,9 @@ use super::error::Problem;
 pub(super) enum Scalar<'a> {
     /// A number or a string, as text.
     Text(Cow<'a, str>),
-    /// `null`, a list, an object, true or false.
+    /// `null`: the row does not say.
+    Null,
+    /// A list, an object, true or false.
     Other,
 }
 
@@ -145,7 +147,7 @@ impl<'de> Visitor<'de> for ScalarSeed {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Scalar::Other)
+        Ok(Scalar::Null)
     }
 
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {

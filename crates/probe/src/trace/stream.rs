@@ -184,15 +184,15 @@ impl RowReader {
                 .filter(|map| map.list.is_none())
                 .ok_or_else(|| unknown_columns(&names).text(first))?,
         };
-        let optional = |column: Option<&String>| {
+        let position_if_there = |column: Option<&String>| {
             column.map_or(Ok(None), |column| csv_line::position(&names, column))
         };
         let positions = [
             Some(csv_line::required_position(&names, &map.time)?),
             Some(csv_line::required_position(&names, &map.prompt_tokens)?),
             Some(csv_line::required_position(&names, &map.output_tokens)?),
-            optional(map.latency_s.as_ref())?,
-            optional(map.status.as_ref())?,
+            position_if_there(map.latency_s.as_ref())?,
+            position_if_there(map.status.as_ref())?,
         ];
         Ok(Self {
             times: TimeReader::new(map.time_unit),
@@ -293,8 +293,8 @@ fn json_row(line: &str, map: &ColumnMap, times: &mut TimeReader) -> Result<Trace
     let cells = Cells {
         prompt_tokens: needed(prompt_tokens.as_ref(), &map.prompt_tokens, line)?,
         output_tokens: needed(output_tokens.as_ref(), &map.output_tokens, line)?,
-        latency_s: text_of(latency_s.as_ref()),
-        status: text_of(status.as_ref()),
+        latency_s: optional(latency_s.as_ref(), map.latency_s.as_ref(), line)?,
+        status: optional(status.as_ref(), map.status.as_ref(), line)?,
     };
     row(at_ns, times.seen().dates, &cells, map)
 }
@@ -334,7 +334,7 @@ fn plain_text(value: &Value) -> String {
 fn needed<'a>(value: Option<&'a Scalar<'_>>, key: &str, line: &str) -> Result<&'a str, Problem> {
     match value {
         Some(Scalar::Text(text)) => Ok(text),
-        Some(Scalar::Other) => {
+        Some(Scalar::Null | Scalar::Other) => {
             Err(Problem::new("not a number", "write a plain number").column(key).text(line))
         }
         None => Err(Problem::new("the row lacks this key", "mend or remove the row")
@@ -344,10 +344,20 @@ fn needed<'a>(value: Option<&'a Scalar<'_>>, key: &str, line: &str) -> Result<&'
 }
 
 /// The text of a key that may be absent or `null`.
-fn text_of<'a>(value: Option<&'a Scalar<'_>>) -> Option<&'a str> {
+fn optional<'a>(
+    value: Option<&'a Scalar<'_>>,
+    key: Option<&String>,
+    line: &str,
+) -> Result<Option<&'a str>, Problem> {
     match value {
-        Some(Scalar::Text(text)) => Some(text),
-        Some(Scalar::Other) | None => None,
+        Some(Scalar::Text(text)) => Ok(Some(text)),
+        Some(Scalar::Null) | None => Ok(None),
+        Some(Scalar::Other) => {
+            let key = key.map_or("", String::as_str);
+            Err(Problem::new("neither a number nor a word", "write a plain one, or null")
+                .column(key)
+                .text(line))
+        }
     }
 }
 

@@ -157,6 +157,10 @@ fn fraction_ns(text: &[u8]) -> Option<(u32, &[u8])> {
     Some((ns, zone))
 }
 
+/// Times beyond this many nanoseconds from their origin, either way, are none: thirty billion years.
+/// It leaves room for sums and differences.
+const TIME_NS_MAX: u128 = 1_000_000_000_000_000_000_000_000_000;
+
 /// A decimal number in units of 10^`digits` nanoseconds, exact to the nanosecond; finer digits are
 /// cut. Numbers with an exponent, which some writers emit, go through a double.
 pub(crate) fn decimal(text: &str, digits: usize) -> Result<i128, Problem> {
@@ -175,7 +179,7 @@ pub(crate) fn decimal(text: &str, digits: usize) -> Result<i128, Problem> {
     if whole.is_empty() || !plain(whole) || !plain(fraction) {
         let number: f64 = text.parse().map_err(|_| wrong())?;
         let ns = number * 10_f64.powi(digits as i32);
-        return if ns.is_finite() && ns.abs() < 1e27 {
+        return if ns.is_finite() && ns.abs() < TIME_NS_MAX as f64 {
             Ok(ns.round() as i128)
         } else {
             Err(wrong())
@@ -186,6 +190,9 @@ pub(crate) fn decimal(text: &str, digits: usize) -> Result<i128, Problem> {
     for _ in 0..digits {
         let digit = fraction.next().map_or(0, |byte| i128::from(byte - b'0'));
         ns = ns.checked_mul(10).and_then(|ns| ns.checked_add(digit)).ok_or_else(wrong)?;
+    }
+    if ns.unsigned_abs() > TIME_NS_MAX {
+        return Err(wrong());
     }
     Ok(if negative { -ns } else { ns })
 }
@@ -231,7 +238,7 @@ mod tests {
             let read = TimeReader::new(TimeUnit::DateTime).read(text);
             assert!(read.is_err() || text == "2023-01-01", "{text:?}: {read:?}");
         }
-        for text in ["", "-", "1e400", "nan", "12:30", "1_000"] {
+        for text in ["", "-", "1e400", "nan", "12:30", "1_000", "9000000000000000000000000000"] {
             assert!(TimeReader::new(TimeUnit::Seconds).read(text).is_err(), "{text:?}");
         }
     }
