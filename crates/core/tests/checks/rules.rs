@@ -6,8 +6,9 @@ use cotenant_core::plan::{Outcome, checks};
 use cotenant_core::site::{
     Allocation, Batch, BatchRoute, ChangeCycle, Deadline, Dtype, FigureOrigin, Launch, Maintenance,
     MemoryNeed, MigGpu, MigInstance, Model, MpsMode, NodeGroup, Parallelism, Pool, Ready, Render,
-    RenderNeeds, ReplicaCapacity, Server, SharingMode, Site, SiteKind, ThroughputAt, TokenCounts,
-    Training, TrainingObjectives, WeekdaySet, WeeklyWindow, WholeGpu, Work, Workload, WorkloadKind,
+    RenderNeeds, ReplicaCapacity, Server, SharingMode, Site, SiteKind, TemporalWindow,
+    ThroughputAt, TokenCounts, Training, TrainingObjectives, WeekdaySet, WeeklyWindow, WholeGpu,
+    Work, Workload, WorkloadKind,
 };
 use cotenant_core::units::RatePerSecond;
 
@@ -406,6 +407,44 @@ fn a_batch_through_the_engine_needs_time_and_no_gpus() {
     // 10 a second are 864,000 a day.
     assert_eq!(with(864_000), Outcome::Holds);
     assert_eq!(with(865_000), Outcome::Fails);
+}
+
+#[test]
+fn without_gpus_only_time_counts() {
+    let training = |hours| Training { duration: Some(duration(hours)), ..Training::default() };
+    let with = |hours| {
+        let deadline = at("2026-12-02T00:00:00Z", Some("2026-12-01T00:00:00Z"));
+        let job = with_deadline(deadline, training(hours), 1.0);
+        outcome(&site(Server::default(), vec![job], host_cpu()), "deadline")
+    };
+    assert_eq!(with("24 h"), Outcome::Holds);
+    assert_eq!(with("25 h"), Outcome::Fails);
+}
+
+#[test]
+fn what_a_sleeping_engine_leaves_is_measured() {
+    let window = |when: &str, workload: &str| TemporalWindow {
+        when: weekly(when),
+        workload: workload.to_owned(),
+        gpus: Vec::new(),
+    };
+    let mode = SharingMode::Temporal(vec![
+        window("daily 06:00-22:00", "chat"),
+        window("daily 22:00-06:00", "tune"),
+    ]);
+    let peak = |sleep_level| MemoryNeed { peak: Some(bytes("20 GiB")), sleep_level, ..MEMORY };
+    let with = |sleep_level| {
+        let workloads = vec![
+            serving("chat", peak(sleep_level)),
+            trainer("tune", peak(None), Training::default()),
+        ];
+        with_key(&site(server(1, "24 GiB"), workloads, mode.clone()), "gpu_memory")
+    };
+    assert!(with(None).iter().all(|check| check.outcome == Outcome::Holds));
+    let asleep = with(Some(1));
+    assert_eq!(asleep[0].outcome, Outcome::Holds);
+    assert_eq!(asleep[1].outcome, Outcome::Open);
+    assert_line(&asleep[1].would_be_conditional_on, &["`chat` asleep at level 1", "4 GiB"]);
 }
 
 #[test]

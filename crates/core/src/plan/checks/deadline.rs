@@ -15,7 +15,7 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
     let mut jobs: Vec<Job<'_>> = Vec::new();
     let mut checks = Vec::new();
     for workload in &site.workloads {
-        match job(workload) {
+        match job(workload, site.gpu_count() > 0) {
             None => {}
             Some(Ok(job)) => {
                 checks.push(one(site, &pool, &job));
@@ -113,7 +113,7 @@ fn one(site: &Site, gpus: &Gpus, job: &Job<'_>) -> Check {
         check.arithmetic.push(format!("work: {}; at best {hours} GPU-hours", job.how));
         check.arithmetic.push(gpus.line.clone());
     } else {
-        check.arithmetic.push(format!("work: {}, through another workload's engine", job.how));
+        check.arithmetic.push(format!("work: {}, on no GPU of its own", job.how));
     }
     let within = if needs_gpus { gpus.free } else { f64::INFINITY };
     let Some(fastest) = job.hours_on(within) else {

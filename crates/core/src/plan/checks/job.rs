@@ -46,15 +46,29 @@ impl Job<'_> {
 }
 
 /// The job of a workload with a deadline, or the lines of the site file that would give it. `None`
-/// where there is no deadline.
-pub(super) fn job(workload: &Workload) -> Option<Result<Job<'_>, Vec<String>>> {
+/// where there is no deadline. On a machine without GPUs only time counts.
+pub(super) fn job(workload: &Workload, has_gpus: bool) -> Option<Result<Job<'_>, Vec<String>>> {
     let normal = workload.allocation.and_then(|allocation| allocation.normal);
-    match &workload.kind {
+    let normal = if has_gpus { normal } else { Some(0.0) };
+    let found = match &workload.kind {
         WorkloadKind::Inference(_) => None,
         WorkloadKind::Training(training) => of_training(workload, training, normal),
         WorkloadKind::Batch(batch) => of_batch(workload, batch, normal),
         WorkloadKind::Render(render) => of_render(workload, render, normal),
-    }
+    };
+    found.map(|found| {
+        found.map(|mut job| {
+            for way in job.ways.iter_mut().filter(|_| !has_gpus) {
+                way.gpus = 0.0;
+            }
+            job
+        })
+    })
+}
+
+/// `on 4 GPUs`, or nothing where there are none.
+fn on_gpus(gpus: f64) -> String {
+    if gpus > 0.0 { format!(" on {} GPUs", number(gpus, 2)) } else { String::new() }
 }
 
 fn of_training<'a>(
@@ -105,7 +119,7 @@ fn ways_of_training(training: &Training, normal: Option<f64>) -> Option<(Vec<Way
         (None, Some(duration)) => (hours(duration), "declared duration".to_owned()),
         (None, None) => return None,
     };
-    let how = format!("{how} on {} GPUs", number(gpus, 2));
+    let how = format!("{how}{}", on_gpus(gpus));
     let base =
         training.throughput_alone.iter().find(|row| (f64::from(row.gpus) - gpus).abs() < 1e-9);
     let Some(base) = base.filter(|base| base.throughput.per_second > 0.0) else {
@@ -162,11 +176,7 @@ fn of_render<'a>(
         let line = "allocation: { normal: … }, render: { frames: …, frame_time_alone: … s }";
         return Some(Err(vec![line_of(&workload.name, line)]));
     };
-    let how = format!(
-        "{frames} frames × {} on {} GPUs",
-        crate::units::format_duration(time),
-        number(gpus, 2)
-    );
+    let how = format!("{frames} frames × {}{}", crate::units::format_duration(time), on_gpus(gpus));
     let ways = vec![Way { gpus, hours: frames as f64 * hours(time) }];
     Some(Ok(Job { name: &workload.name, deadline, ways, per_week: None, how }))
 }
