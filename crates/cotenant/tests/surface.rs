@@ -174,7 +174,12 @@ fn the_printed_schema_accepts_the_examples_and_refuses_a_typo() {
 
 #[test]
 fn the_examples_of_the_repository_pass_check() {
-    for name in ["cpu-demo.yaml", "h100-server.yaml"] {
+    for name in [
+        "cpu-demo.yaml",
+        "h100-server.yaml",
+        "day-chat-night-finetune.yaml",
+        "steady-chat-endless-jobs.yaml",
+    ] {
         let told = run(&workspace().join("examples"), &["check", name]);
         told.expect(&[0]);
     }

@@ -75,7 +75,7 @@ static TRACE: Record = Record {
             TEXT,
             INFERENCE,
             "arrivals.csv",
-            "The file, relative to the site file; `.gz` is read too.",
+            "The file, relative to the site file; `.gz` and `.zst` are read too.",
         ),
         required(
             "format",
