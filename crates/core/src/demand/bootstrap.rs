@@ -83,10 +83,10 @@ fn targets(grid: &Grid) -> Vec<Target> {
 
 /// The days of a history.
 struct Days<'a> {
-    days: Vec<(i64, &'a [Option<WallWindow>])>,
-    /// The days that may be drawn, by weekday; as places in `days`.
+    all: Vec<(i64, &'a [Option<WallWindow>])>,
+    /// The days that may be drawn, by weekday; as places in `all`.
     by_weekday: [Vec<usize>; 7],
-    /// Places in `days` that may be drawn, in order.
+    /// Places in `all` that may be drawn, in order.
     whole: Vec<usize>,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Days<'a> {
         for place in &whole {
             by_weekday[weekday(days[*place].0)].push(*place);
         }
-        Self { days, by_weekday, whole }
+        Self { all: days, by_weekday, whole }
     }
 
     /// Whether weekdays can be told apart.
@@ -119,20 +119,20 @@ impl<'a> Days<'a> {
     }
 
     fn knows(&self, slot: usize) -> bool {
-        self.days.iter().any(|(_, day)| day.get(slot).is_some_and(Option::is_some))
+        self.all.iter().any(|(_, day)| day.get(slot).is_some_and(Option::is_some))
     }
 
     /// The window of a drawn day, or of another day that knows it.
     fn window(&self, day: usize, target: &Target, rng: &mut Pcg64Mcg) -> Option<&WallWindow> {
-        let known = |place: usize| self.days[place].1.get(target.slot)?.as_ref();
+        let known = |place: usize| self.all[place].1.get(target.slot)?.as_ref();
         if let Some(window) = known(day) {
             return Some(window);
         }
-        let of_weekday = |place: &usize| weekday(self.days[*place].0) == weekday(target.day);
-        let all: Vec<usize> =
-            (0..self.days.len()).filter(|place| known(*place).is_some()).collect();
-        let alike: Vec<usize> = all.iter().copied().filter(of_weekday).collect();
-        let among = if alike.is_empty() { all } else { alike };
+        let of_weekday = |place: &usize| weekday(self.all[*place].0) == weekday(target.day);
+        let knowing: Vec<usize> =
+            (0..self.all.len()).filter(|place| known(*place).is_some()).collect();
+        let alike: Vec<usize> = knowing.iter().copied().filter(of_weekday).collect();
+        let among = if alike.is_empty() { knowing } else { alike };
         known(*among.get(rng.random_range(0..among.len().max(1)))?)
     }
 }

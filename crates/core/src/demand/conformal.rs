@@ -32,7 +32,11 @@ impl Residuals {
     pub(super) fn bound(&self, slot: usize, alpha: f64, upper: bool) -> Option<f64> {
         let errors = self.slots.get(slot)?;
         let days = errors.len();
-        let rank = conformal_rank(days as u64, alpha).ok()?.map_or(days, |rank| rank as usize);
+        // A miscoverage of nothing is the widest bound there is.
+        let rank = match conformal_rank(days as u64, alpha.max(f64::MIN_POSITIVE)).ok()? {
+            Some(rank) => rank as usize,
+            None => days,
+        };
         let from_below = if upper { rank.checked_sub(1)? } else { days.checked_sub(rank)? };
         errors.get(from_below).copied()
     }

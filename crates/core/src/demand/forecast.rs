@@ -1,6 +1,6 @@
 //! What demand is to be expected in the windows of a calendar, and how far off that may be.
 
-use super::conformal::{Residuals, supported_level, supported_sentence};
+use super::conformal::{Residuals, adapted_alpha, supported_level, supported_sentence};
 use super::holt_winters::{HoltWinters, Smoothing, fit};
 use super::local::{WallClock, WallWindows};
 use super::refusal::DemandRefusal;
@@ -10,6 +10,9 @@ use crate::plan::Grid;
 
 /// Days of a season.
 const WEEK: usize = 7;
+
+/// How fast the miscoverage adapts, a day: the rate of the experiments of Gibbs & Candès (2021).
+const ADAPTING: f64 = 0.005;
 
 /// Errors below this share of what they are measured in are rounding.
 const ROUNDING: f64 = 1e-9;
@@ -27,6 +30,9 @@ pub struct Forecast {
     pub alpha: f64,
     /// The level that each bound has: 1 − α, or less where the history is too short.
     pub level: f64,
+    /// The miscoverage that adaptive conformal inference arrived at. The bounds use it where it is
+    /// below [`Self::alpha`]: then bounds failed more often than they may.
+    pub adapted_alpha: f64,
     /// Days on which forecasts were compared with what came.
     pub calibration_days: u32,
     /// The scores of each method on the same days.
@@ -105,7 +111,8 @@ impl Score {
 ///
 /// The bounds are split conformal: the error at the same time of the day on n days, of which the
 /// ⌈(n + 1)(1 − α)⌉-th smallest is added. Where n is too small the largest is added, and the level is
-/// n/(n + 1). Each bound holds at that level by itself, if the day ahead is like those before.
+/// n/(n + 1). The miscoverage adapts to how often the bounds of one day after the other failed
+/// ([`adapted_alpha`]), and only the stricter counts. Each bound holds at that level by itself, if the day ahead is like those before.
 ///
 /// Refuses an alpha that is no share, a calendar without windows, and a history below a week.
 pub fn forecast(series: &Series, grid: &Grid, alpha: f64) -> Result<Forecast, DemandRefusal> {
@@ -118,14 +125,14 @@ pub fn forecast(series: &Series, grid: &Grid, alpha: f64) -> Result<Forecast, De
     let past = Past::of(series, grid)?;
     let targets = past.targets(grid);
     let horizon_days = past.horizon_days(&targets);
-    let naive = Trial::of(&past, past.naive(horizon_days), alpha, ForecastMethod::SeasonalNaive);
+    let naive = Trial::of(&past, &past.naive(horizon_days), alpha, ForecastMethod::SeasonalNaive);
     let rival = past.holt_winters(horizon_days).map(|(method, forecasts)| {
         // Both are scored on the days that Holt–Winters has not seen.
         let from = forecasts.iter().position(Option::is_some).unwrap_or(0);
         let mut same_days = past.naive(horizon_days);
         same_days[..from].fill(None);
-        let naive = Trial::of(&past, same_days, alpha, ForecastMethod::SeasonalNaive);
-        (naive.score, Trial::of(&past, forecasts, alpha, method))
+        let naive = Trial::of(&past, &same_days, alpha, ForecastMethod::SeasonalNaive);
+        (naive.score, Trial::of(&past, &forecasts, alpha, method))
     });
     let wins = rival.as_ref().is_some_and(
         |(naive, rival)| matches!((naive, rival.score), (Some(n), Some(r)) if r.beats(n)),
@@ -155,28 +162,26 @@ struct Past {
 struct Trial {
     method: ForecastMethod,
     residuals: Residuals,
+    /// The miscoverage that would have held on these days.
+    adapted_alpha: f64,
     score: Option<Score>,
 }
 
 impl Past {
-    /// From the first day of which at least half is known to the last known window.
+    /// From the midnight before the first known window to the last known window.
     fn of(series: &Series, grid: &Grid) -> Result<Self, DemandRefusal> {
         let windows = WallWindows::of(series, &grid.time_zone, grid.window_minutes);
         let per_day = windows.per_day();
-        let skipped = windows
-            .days()
-            .take_while(|(_, day)| 2 * day.iter().flatten().count() < per_day)
-            .count();
-        let known = windows.windows.iter().skip(skipped * per_day);
         let mut values: Vec<Option<f64>> =
-            known.map(|window| window.map(|window| window.mean)).collect();
+            windows.windows.iter().map(|window| window.map(|window| window.mean)).collect();
+        let begin = values.iter().position(Option::is_some).unwrap_or(0);
         let end = values.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
         values.truncate(end);
-        if values.len() < WEEK * per_day {
-            return Err(DemandRefusal::TooShort { days: values.len() as f64 / per_day as f64 });
+        if end - begin < WEEK * per_day {
+            return Err(DemandRefusal::TooShort { days: (end - begin) as f64 / per_day as f64 });
         }
         let window_s = i64::from(grid.window_minutes) * 60;
-        let first = (windows.first_day + skipped as i64) * per_day as i64;
+        let first = windows.first_day * per_day as i64;
         Ok(Self { per_day, window_s, first, values })
     }
 
@@ -267,13 +272,14 @@ impl Past {
         alpha: f64,
     ) -> Forecast {
         let points = self.points(targets, chosen.method);
+        let stricter = chosen.adapted_alpha.min(alpha);
         let windows = targets
             .iter()
             .zip(points)
             .map(|(place, point)| {
                 let slot = place.rem_euclid(self.per_day as i64) as usize;
                 let bound = |up: bool| {
-                    let margin = chosen.residuals.bound(slot, alpha, up)?;
+                    let margin = chosen.residuals.bound(slot, stricter, up)?;
                     Some((point? + margin).max(0.0))
                 };
                 ForecastWindow { point, lower: bound(false), upper: bound(true) }
@@ -287,6 +293,7 @@ impl Past {
             alpha,
             level: supported_level(calibration_days, alpha),
             calibration_days,
+            adapted_alpha: chosen.adapted_alpha,
             sentence: sentence(chosen.method, &scores, calibration_days, alpha),
             scores,
         }
@@ -313,10 +320,11 @@ impl Past {
 
 impl Trial {
     /// Compares forecasts of past windows with what came.
-    fn of(past: &Past, forecasts: Vec<Option<f64>>, alpha: f64, method: ForecastMethod) -> Self {
+    fn of(past: &Past, forecasts: &[Option<f64>], alpha: f64, method: ForecastMethod) -> Self {
         let mut residuals = Residuals::new(past.per_day);
         let mut losses = Vec::new();
         let mut days = 0;
+        let mut adapted = alpha;
         let first = forecasts.iter().position(Option::is_some).unwrap_or(past.values.len());
         for day in forecasts.chunks(past.per_day).zip(past.values.chunks(past.per_day)) {
             let errors: Vec<(usize, f64, f64)> = day
@@ -326,11 +334,18 @@ impl Trial {
                 .enumerate()
                 .filter_map(|(slot, (forecast, value))| Some((slot, (*forecast)?, (*value)?)))
                 .collect();
+            let (mut bounded, mut missed) = (0_u32, 0_u32);
             for (slot, forecast, value) in &errors {
                 // The bound that the days before would have given.
-                if let Some(margin) = residuals.bound(*slot, alpha, true) {
-                    losses.push(pinball_loss(1.0 - alpha, *value, (forecast + margin).max(0.0)));
-                }
+                let Some(margin) = residuals.bound(*slot, adapted, true) else { continue };
+                let bound = (forecast + margin).max(0.0);
+                losses.push(pinball_loss(1.0 - alpha, *value, bound));
+                bounded += 1;
+                missed += u32::from(*value > bound * (1.0 + ROUNDING));
+            }
+            if bounded > 0 {
+                let share = f64::from(missed) / f64::from(bounded);
+                adapted = adapted_alpha(adapted, alpha, share, ADAPTING);
             }
             days += u32::from(!errors.is_empty());
             for (slot, forecast, value) in errors {
@@ -341,13 +356,13 @@ impl Trial {
         let level = mean(past.values.iter().copied().flatten()).unwrap_or(0.0);
         let without_dust =
             |error: f64, unit: f64| if error <= ROUNDING * unit { 0.0 } else { error };
-        let score = mase(&past.values[..first], &past.values, &forecasts).map(|mase| Score {
+        let score = mase(&past.values[..first], &past.values, forecasts).map(|mase| Score {
             method,
             days,
             mase: without_dust(mase, 1.0),
             pinball: mean(losses.into_iter()).map(|loss| without_dust(loss, level)),
         });
-        Self { method, residuals, score }
+        Self { method, residuals, adapted_alpha: adapted, score }
     }
 }
 
@@ -357,8 +372,9 @@ fn sentence(method: ForecastMethod, scores: &[Score], days: u32, alpha: f64) -> 
         scores => scores
             .iter()
             .map(|score| {
-                let pinball =
-                    score.pinball.map_or(String::new(), |loss| format!(", pinball loss {loss:.3}"));
+                let pinball = score
+                    .pinball
+                    .map_or(String::new(), |loss| format!(", pinball loss {}", three_digits(loss)));
                 format!("{} has MASE {:.2}{pinball}", score.method.name(), score.mase)
             })
             .collect::<Vec<_>>()
@@ -369,4 +385,13 @@ fn sentence(method: ForecastMethod, scores: &[Score], days: u32, alpha: f64) -> 
         text = format!("{text}; {support}");
     }
     text
+}
+
+/// A number to three significant digits.
+fn three_digits(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let scale = 10_f64.powi(2 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
 }

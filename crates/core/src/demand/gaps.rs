@@ -86,6 +86,7 @@ impl Quiet {
 /// the other days.
 pub(super) fn improbable_quiet(counts: &[Option<f64>], bin_s: u64) -> Vec<Quiet> {
     let around = ((SURROUNDINGS_S / bin_s.max(1)) as usize).max(SURROUNDING_BINS_MIN);
+    let tally = Tally::of(counts);
     empty_runs(counts)
         .into_iter()
         .filter_map(|run| {
@@ -97,7 +98,7 @@ pub(super) fn improbable_quiet(counts: &[Option<f64>], bin_s: u64) -> Vec<Quiet>
                 -expected
             };
             let is_improbable = log_probability < IMPROBABLE.ln();
-            (is_improbable && !is_habit(counts, &run, bin_s)).then(|| Quiet {
+            (is_improbable && !tally.is_habit(&run, bin_s)).then(|| Quiet {
                 bins: run,
                 expected,
                 log10_probability: log_probability / std::f64::consts::LN_10,
@@ -113,12 +114,11 @@ fn empty_runs(counts: &[Option<f64>]) -> Vec<Range<usize>> {
     for (index, count) in counts.iter().enumerate() {
         match (count, start) {
             (Some(0.0), None) => start = Some(index),
-            (Some(0.0), Some(_)) => {}
+            (Some(0.0), Some(_)) | (_, None) => {}
             (_, Some(from)) => {
                 runs.push(from..index);
                 start = None;
             }
-            (_, None) => {}
         }
     }
     runs.extend(start.map(|from| from..counts.len()));
@@ -147,37 +147,71 @@ fn surroundings(counts: &[Option<f64>], run: &Range<usize>, around: usize) -> Op
     }
 }
 
-/// Whether the same stretch is mostly empty in at least half of the other weeks, or else days.
-fn is_habit(counts: &[Option<f64>], run: &Range<usize>, bin_s: u64) -> bool {
-    [7 * DAY_S, DAY_S]
-        .into_iter()
-        .find_map(|period_s| {
-            // A bin that does not divide a day makes the shift wrong by half a bin at most.
-            let period = (period_s as f64 / bin_s.max(1) as f64).round().max(1.0) as usize;
-            let votes = peers(counts, run, period);
-            let quiet = votes.iter().filter(|is_quiet| **is_quiet).count();
-            (!votes.is_empty()).then_some(2 * quiet >= votes.len())
-        })
-        .unwrap_or(false)
+/// How many bins are known, and how many of these are empty, before each bin: so that a stretch is
+/// counted in no time, however long it is.
+struct Tally {
+    known: Vec<u32>,
+    empty: Vec<u32>,
 }
 
-/// For each whole number of periods away from the run where most of the stretch is seen: whether
-/// it is mostly empty there. Bins of the run itself do not count.
-fn peers(counts: &[Option<f64>], run: &Range<usize>, period: usize) -> Vec<bool> {
-    let phases = (counts.len() / period + 1) as i64;
-    (-phases..=phases)
-        .filter(|shift| *shift != 0)
-        .filter_map(|shift| {
-            let from = run.start as i64 + shift * period as i64;
-            let seen: Vec<f64> = (from..from + run.len() as i64)
-                .filter_map(|index| usize::try_from(index).ok())
-                .filter(|index| !run.contains(index))
-                .filter_map(|index| counts.get(index).copied().flatten())
-                .collect();
-            let empty = seen.iter().filter(|count| **count == 0.0).count();
-            (2 * seen.len() > run.len()).then_some(2 * empty > seen.len())
-        })
-        .collect()
+impl Tally {
+    fn of(counts: &[Option<f64>]) -> Self {
+        let running = |is_counted: fn(&Option<f64>) -> bool| {
+            let mut sums = Vec::with_capacity(counts.len() + 1);
+            let mut sum = 0;
+            sums.push(sum);
+            sums.extend(counts.iter().map(|count| {
+                sum += u32::from(is_counted(count));
+                sum
+            }));
+            sums
+        };
+        Self { known: running(Option::is_some), empty: running(|count| *count == Some(0.0)) }
+    }
+
+    /// Known and empty bins of a stretch, without those of `apart`.
+    fn in_stretch(&self, from: i64, until: i64, apart: &Range<usize>) -> (u32, u32) {
+        let end = (self.known.len() - 1) as i64;
+        let within = |from: i64, until: i64| {
+            let (from, until) = (from.clamp(0, end) as usize, until.clamp(0, end) as usize);
+            let sum = |sums: &[u32]| if from < until { sums[until] - sums[from] } else { 0 };
+            (sum(&self.known), sum(&self.empty))
+        };
+        let all = within(from, until);
+        let (apart_from, apart_until) = (apart.start as i64, apart.end as i64);
+        let common = within(from.max(apart_from), until.min(apart_until));
+        (all.0 - common.0, all.1 - common.1)
+    }
+
+    /// Whether the same stretch is mostly empty in at least half of the other weeks, or else days.
+    fn is_habit(&self, run: &Range<usize>, bin_s: u64) -> bool {
+        [7 * DAY_S, DAY_S]
+            .into_iter()
+            .filter(|period_s| 2 * bin_s <= *period_s)
+            .find_map(|period_s| {
+                // A bin that does not divide a day makes the shift wrong by half a bin at most.
+                let period = (period_s as f64 / bin_s.max(1) as f64).round() as i64;
+                let votes = self.peers(run, period);
+                let quiet = votes.iter().filter(|is_quiet| **is_quiet).count();
+                (!votes.is_empty()).then_some(2 * quiet >= votes.len())
+            })
+            .unwrap_or(false)
+    }
+
+    /// For each whole number of periods away from the run where most of the stretch is known:
+    /// whether it is mostly empty there. Bins of the run itself do not count.
+    fn peers(&self, run: &Range<usize>, period: i64) -> Vec<bool> {
+        let phases = self.known.len() as i64 / period + 1;
+        (-phases..=phases)
+            .filter(|shift| *shift != 0)
+            .filter_map(|shift| {
+                let (from, until) = (run.start as i64, run.end as i64);
+                let (known, empty) =
+                    self.in_stretch(from + shift * period, until + shift * period, run);
+                (2 * known as usize > run.len()).then_some(2 * empty > known)
+            })
+            .collect()
+    }
 }
 
 #[cfg(test)]

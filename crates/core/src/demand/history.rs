@@ -142,7 +142,9 @@ impl History {
         }
         for column in &mut self.columns {
             if let Column::Shown(values) = column {
-                values.iter_mut().for_each(|value| *value *= factor);
+                for value in values.iter_mut() {
+                    *value *= factor;
+                }
             }
         }
         let Counts { requests, refused, timed_out } = self.counts;

@@ -141,7 +141,7 @@ pub fn profile(
 /// The longest length of at most `minutes` that divides a day.
 fn dividing_a_day(minutes: u32) -> u32 {
     let asked = if minutes == 0 { 60 } else { minutes.min(MINUTES_PER_DAY) };
-    (1..=asked).rev().find(|length| MINUTES_PER_DAY % length == 0).unwrap_or(1)
+    (1..=asked).rev().find(|length| MINUTES_PER_DAY.is_multiple_of(*length)).unwrap_or(1)
 }
 
 fn nothing(history: &History, unit: WorkUnit) -> Series {

@@ -78,11 +78,11 @@ pub(super) struct Stay {
 pub(super) struct Steps {
     /// Base-2 logarithm of the step's length in seconds.
     doublings: u32,
-    /// The place of `steps[0]`: its start is `first · length`.
+    /// The place of `kept[0]`: its start is `first · length`.
     first: i64,
     /// The first and the last place that was touched.
     touched: Option<(i64, i64)>,
-    steps: Vec<Step>,
+    kept: Vec<Step>,
 }
 
 impl Steps {
@@ -105,7 +105,7 @@ impl Steps {
         let place = self.place(at_ms);
         let end_ms = (place + 1) * self.length_ms();
         let index = (place - self.first) as usize;
-        (&mut self.steps[index], end_ms)
+        (&mut self.kept[index], end_ms)
     }
 
     /// Adds requests that stay from one instant to another. The cache is filled in a straight line:
@@ -151,7 +151,7 @@ impl Steps {
             self.widen();
             (low, high) = self.bounds_with(at_ms);
         }
-        if self.steps.is_empty() {
+        if self.kept.is_empty() {
             self.first = low;
         }
         if low < self.first {
@@ -160,12 +160,12 @@ impl Steps {
         let needed = (high - self.first) as usize + 1;
         if needed > STEPS_MAX {
             // Room in front that nobody took is given back.
-            self.steps.drain(..(low - self.first) as usize);
+            self.kept.drain(..(low - self.first) as usize);
             self.first = low;
         }
         let needed = (high - self.first) as usize + 1;
-        if needed > self.steps.len() {
-            self.steps.resize(needed, Step::default());
+        if needed > self.kept.len() {
+            self.kept.resize(needed, Step::default());
         }
         self.touched = Some((low, high));
     }
@@ -178,11 +178,11 @@ impl Steps {
     /// Room in front for at least `needed` steps, and for as many as there are already, so that a
     /// source in descending order costs no more than one in ascending order.
     fn grow_in_front(&mut self, needed: usize, span: usize) {
-        let spare = STEPS_MAX.saturating_sub(span.max(self.steps.len() + needed));
-        let room = needed + self.steps.len().min(spare);
+        let spare = STEPS_MAX.saturating_sub(span.max(self.kept.len() + needed));
+        let room = needed + self.kept.len().min(spare);
         let mut grown = vec![Step::default(); room];
-        grown.append(&mut self.steps);
-        self.steps = grown;
+        grown.append(&mut self.kept);
+        self.kept = grown;
         self.first -= room as i64;
     }
 
@@ -190,14 +190,14 @@ impl Steps {
     fn widen(&mut self) {
         let length_ms = self.length_ms();
         let new_first = self.first >> 1;
-        let mut joined = vec![Step::default(); self.steps.len() / 2 + 1];
-        for (index, step) in self.steps.iter().enumerate() {
+        let mut joined = vec![Step::default(); self.kept.len() / 2 + 1];
+        for (index, step) in self.kept.iter().enumerate() {
             let place = self.first + index as i64;
             let target = &mut joined[((place >> 1) - new_first) as usize];
             let is_earlier_half = place & 1 == 0;
             target.add(&if is_earlier_half { step.aged(length_ms) } else { *step });
         }
-        self.steps = joined;
+        self.kept = joined;
         self.first = new_first;
         self.doublings += 1;
         self.touched = self.touched.map(|(low, high)| (low >> 1, high >> 1));
@@ -207,7 +207,7 @@ impl Steps {
     pub(super) fn all(&mut self) -> impl Iterator<Item = (i64, &mut Step)> {
         let (first, length_ms) = (self.first, self.length_ms());
         let starts = (first..).map(move |place| place * length_ms);
-        starts.zip(self.steps.iter_mut())
+        starts.zip(self.kept.iter_mut())
     }
 
     /// The start of the first step in seconds, and the steps from that of one instant to that of
@@ -215,6 +215,103 @@ impl Steps {
     pub(super) fn between(&self, from_ms: i64, until_ms: i64) -> (i64, &[Step]) {
         let (low, high) = (self.place(from_ms), self.place(until_ms));
         let range = (low - self.first) as usize..(high - self.first) as usize + 1;
-        (low << self.doublings, self.steps.get(range).unwrap_or_default())
+        (low << self.doublings, self.kept.get(range).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Requests in flight and tokens at the end of each step, and their areas in it.
+    fn levels(steps: &Steps) -> Vec<(i64, [f64; 4])> {
+        let length = steps.length_ms() as f64;
+        let (mut requests, mut tokens, mut growth) = (0.0, 0.0, 0.0);
+        let places = steps.first..;
+        places
+            .zip(&steps.kept)
+            .map(|(place, step)| {
+                let area = requests * length + step.in_flight_area_ms as f64;
+                let held = tokens * length + growth * length * length / 2.0 + step.kv_area_ms;
+                requests += step.in_flight as f64;
+                tokens += growth * length + step.kv;
+                growth += step.kv_growth;
+                (place, [requests, tokens, area, held])
+            })
+            .collect()
+    }
+
+    fn stays() -> Steps {
+        let mut steps = Steps::default();
+        for index in 0..40_i64 {
+            steps.stay(&Stay {
+                from_ms: (index * 7919) % 30_000 - 9000,
+                length_ms: 1 + (index * 4217) % 12_000,
+                requests: 1 + index % 3,
+                prompt_tokens: (100 * (index + 1)) as f64,
+                output_tokens: (30 * (index % 7)) as f64,
+            });
+        }
+        steps
+    }
+
+    #[test]
+    fn joined_steps_keep_levels_and_areas() {
+        let mut steps = stays();
+        for _ in 0..3 {
+            let before = levels(&steps);
+            steps.widen();
+            for (place, [requests, tokens, area, held]) in levels(&steps) {
+                let mut halves = before.iter().filter(|(half, _)| half >> 1 == place).peekable();
+                if halves.peek().is_none() {
+                    continue;
+                }
+                let (mut whole_area, mut whole_held) = (0.0, 0.0);
+                for (half, level) in halves {
+                    whole_area += level[2];
+                    whole_held += level[3];
+                    if half & 1 == 1 {
+                        assert_eq!(requests, level[0]);
+                        assert!((tokens - level[1]).abs() < 1e-6, "{tokens} {level:?}");
+                        assert_eq!(area, whole_area);
+                        assert!((held - whole_held).abs() < 1e-3, "{held} {whole_held}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_engine_holds_nothing() {
+        let steps = stays();
+        let (_, [requests, tokens, ..]) = levels(&steps).pop().unwrap();
+        assert_eq!(requests, 0.0);
+        assert!(tokens.abs() < 1e-6);
+        // Every stay counts by its length, and holds its prompt and half of its answer on average.
+        let areas = levels(&steps);
+        let area: f64 = areas.iter().map(|(_, level)| level[2]).sum();
+        let held: f64 = areas.iter().map(|(_, level)| level[3]).sum();
+        let mut expected = (0.0, 0.0);
+        for index in 0..40_i64 {
+            let length = (1 + (index * 4217) % 12_000) as f64;
+            expected.0 += length * (1 + index % 3) as f64;
+            expected.1 += length * ((100 * (index + 1)) as f64 + (15 * (index % 7)) as f64);
+        }
+        assert_eq!(area, expected.0);
+        assert!((held - expected.1).abs() < 1e-3);
+    }
+
+    #[test]
+    fn room_is_made_in_front_and_at_the_end() {
+        let mut steps = Steps::default();
+        for at_s in [100, 50, 5000, -20, 4, 1 << 21] {
+            steps.at(at_s * 1000).0.requests += 1;
+        }
+        assert_eq!(steps.length_s(), 2);
+        let (start_s, kept) = steps.between(-20_000, (1 << 21) * 1000);
+        assert_eq!(start_s, -20);
+        assert_eq!(kept.iter().map(|step| step.requests).sum::<u64>(), 6);
+        assert_eq!(kept.len(), (1 << 20) + 11);
+        assert!(steps.kept.len() <= STEPS_MAX);
     }
 }

@@ -86,11 +86,11 @@ fn holt_winters_is_never_used_where_the_naive_forecast_scores_better() {
 
 #[test]
 fn bounds_are_order_statistics_of_the_errors_at_the_time_of_day() {
-    // A week at 50, and 21 days that are 1, 2, … 21 above it, in no order. Seen 21 days ahead, each
-    // of them is forecast from the first week.
+    // A week at 50, and 21 days that are 21, 20, … 1 above it. Seen 21 days ahead, each of them is
+    // forecast from the first week.
     let series = half_hours(&TimeZone::UTC, MONDAY, 28, |_, index| {
         let day = index / 48;
-        if day < 7 { 50.0 } else { 51.0 + ((day - 7) * 8 % 21) as f64 }
+        if day < 7 { 50.0 } else { (50 + 28 - day) as f64 }
     });
     // Holt–Winters cannot be scored 21 days ahead, so the naive forecast stands.
     let begins = date(MONDAY).checked_add(jiff::Span::new().days(28)).unwrap();
@@ -104,6 +104,24 @@ fn bounds_are_order_statistics_of_the_errors_at_the_time_of_day() {
         assert_eq!(expected.lower, Some(point + 2.0));
     }
     assert_eq!(forecast.level, 0.9);
+    // No bound failed on the 20 days that had one: 0.1 + 20 · 0.005 · 0.1.
+    assert!((forecast.adapted_alpha - 0.11).abs() < 1e-12);
+}
+
+#[test]
+fn bounds_that_fail_day_after_day_grow() {
+    // As above, and rising: each day is above every bound. 0.1 + 20 · 0.005 · (0.1 − 1) = 0.01.
+    let series = half_hours(&TimeZone::UTC, MONDAY, 28, |_, index| {
+        let day = index / 48;
+        if day < 7 { 50.0 } else { (50 + day - 6) as f64 }
+    });
+    let begins = date(MONDAY).checked_add(jiff::Span::new().days(28)).unwrap();
+    let grid = Grid::new(TimeZone::UTC, begins, 21, 30).unwrap();
+    let forecast = forecast(&series, &grid, 0.1).unwrap();
+    assert!((forecast.adapted_alpha - 0.01).abs() < 1e-12);
+    // The largest of the errors in place of the 20th.
+    let expected = forecast.windows[0];
+    assert_eq!(expected.upper, Some(expected.point.unwrap() + 21.0));
 }
 
 #[test]
@@ -138,6 +156,28 @@ fn what_cannot_be_forecast_is_refused() {
     assert!(matches!(forecast(&series, &next_week(14), 1.0), Err(DemandRefusal::Alpha { .. })));
     let empty = Grid { windows: Vec::new(), ..next_week(14) };
     assert_eq!(forecast(&series, &empty, 0.1).unwrap_err(), DemandRefusal::NoWindows);
+}
+
+#[test]
+fn seven_days_from_noon_to_noon_are_a_week() {
+    let mut series = half_hours(&TimeZone::UTC, MONDAY, 8, |minute, _| shape(minute));
+    series.values[..28].fill(None);
+    series.values.truncate(7 * 48 + 28);
+    let forecast = forecast(&series, &next_week(8), 0.05).unwrap();
+    for (window, expected) in next_week(8).windows.iter().zip(&forecast.windows) {
+        assert_eq!(expected.point, Some(shape(window.minute_of_week)));
+    }
+}
+
+#[test]
+fn a_calendar_long_after_the_history_is_not_left_to_a_trend() {
+    let series =
+        half_hours(&TimeZone::UTC, MONDAY, 28, |minute, index| shape(minute) + 0.02 * index as f64);
+    let forecast = forecast(&series, &next_week(7 * 60), 0.1).unwrap();
+    assert_eq!(forecast.method, ForecastMethod::SeasonalNaive);
+    assert_eq!(forecast.scores.len(), 1);
+    // The last week that was seen.
+    assert_eq!(forecast.windows[5].point, series.values[21 * 48 + 5]);
 }
 
 #[test]

@@ -141,6 +141,19 @@ fn steps_double_where_a_history_is_long_and_nothing_is_lost() {
 }
 
 #[test]
+fn the_ends_of_the_calendar_are_no_trap() {
+    let mut last = request(jiff::Timestamp::MAX, 10, 10);
+    last.service = Some(Duration::MAX);
+    let history =
+        history(&[last, request(jiff::Timestamp::MIN, 10, 10), request(at(START), 1, 1)], None);
+    let series = history.series(WorkUnit::Requests).unwrap();
+    assert!(series.values.len() <= STEPS_MAX);
+    let seen: f64 = series.values.iter().copied().flatten().sum();
+    let requests = seen * series.step.as_secs_f64();
+    assert!((requests - 3.0).abs() < 1e-9, "{requests}");
+}
+
+#[test]
 fn a_recorder_that_stopped_is_a_gap_or_silence() {
     // Two requests a second for an hour, twenty minutes without any, another hour.
     let start = at(START);
@@ -194,7 +207,7 @@ fn intervals_are_demand_with_what_was_refused() {
     assert_eq!(values(&history, WorkUnit::RequestsInFlight), [Some(40.0); 3]);
     assert_eq!(values(&history, WorkUnit::KvTokens), [Some(4400.0); 3]);
     assert_eq!(history.counts().refused, 360.0);
-    assert_eq!(history.resolution(), Duration::from_secs(60));
+    assert_eq!(history.resolution(), Duration::from_mins(1));
 }
 
 #[test]
@@ -220,8 +233,8 @@ fn intervals_of_several_lengths_share_steps() {
     builder.interval(&Interval::rate(start, after(start, 600), 4.0));
     builder.interval(&Interval::rate(after(start, 600), after(start, 1500), 6.0));
     let history = builder.finish().unwrap();
-    assert_eq!(history.step(), Duration::from_secs(300));
-    assert_eq!(history.resolution(), Duration::from_secs(900));
+    assert_eq!(history.step(), Duration::from_mins(5));
+    assert_eq!(history.resolution(), Duration::from_mins(15));
     let seen: Vec<f64> = values(&history, WorkUnit::Requests).into_iter().flatten().collect();
     assert_eq!(seen, [4.0, 4.0, 6.0, 6.0, 6.0]);
 }
@@ -231,7 +244,9 @@ fn what_is_no_demand_is_refused() {
     let start = at(START);
     let finish = |intervals: &[Interval]| {
         let mut builder = HistoryBuilder::new(None);
-        intervals.iter().for_each(|interval| builder.interval(interval));
+        for interval in intervals {
+            builder.interval(interval);
+        }
         builder.finish().unwrap_err()
     };
     assert_eq!(finish(&[]), DemandRefusal::Empty);

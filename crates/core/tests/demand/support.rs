@@ -1,5 +1,6 @@
 //! What the tests share: instants, series of known shape, and the files of real demand.
 #![expect(clippy::disallowed_methods, reason = "real demand is read from files")]
+#![expect(clippy::print_stdout, reason = "a skipped test says why")]
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,7 +37,9 @@ pub(crate) fn request(at: Timestamp, prompt_tokens: u32, output_tokens: u32) -> 
 
 pub(crate) fn history(arrivals: &[Arrival], service: Option<Duration>) -> History {
     let mut builder = HistoryBuilder::new(service);
-    arrivals.iter().for_each(|arrival| builder.arrival(arrival));
+    for arrival in arrivals {
+        builder.arrival(arrival);
+    }
     builder.finish().unwrap()
 }
 
@@ -63,9 +66,9 @@ pub(crate) fn half_hours(
     Series {
         unit: WorkUnit::Requests,
         start: grid.windows[0].start,
-        step: Duration::from_secs(1800),
+        step: Duration::from_mins(30),
         values: values.map(|(index, window)| Some(rate(window.minute_of_week, index))).collect(),
-        resolution: Duration::from_secs(1800),
+        resolution: Duration::from_mins(30),
     }
 }
 
