@@ -69,6 +69,11 @@ impl Draft {
         self.free[slot] >= gpus && (task.preemptible || self.firm[slot] >= gpus)
     }
 
+    /// Whether work of a job is late that has a weight.
+    pub(super) fn is_late(&self, job: usize) -> bool {
+        self.worth[job].0[0] > 0.0
+    }
+
     /// What the schedule is worth.
     pub(super) fn worth(&self) -> Worth {
         self.worth.iter().fold(Worth::default(), |sum, &worth| sum.plus(worth))

@@ -32,7 +32,16 @@ const CLOSE: f64 = 1e-4;
 const SLACK: f64 = 1e-6;
 
 /// Steps without a better bound before the step length is cut.
-const PATIENCE: usize = 12;
+const PATIENCE: usize = 60;
+
+/// A bound and the prices that prove it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bound {
+    /// The bound.
+    pub(super) value: f64,
+    /// What a GPU is worth in each slot: to a task that may hold lent ones, and to one that may not.
+    pub(super) prices: [Vec<f64>; 2],
+}
 
 /// The relaxation of one problem.
 pub(super) struct Dual<'a> {
@@ -92,8 +101,8 @@ impl<'a> Dual<'a> {
     }
 
     /// A bound on one level's value (the harvest's with its sign turned) of every schedule that is
-    /// as good as `worth` at each level above.
-    pub(super) fn bound(&self, aim: Aim, worth: &Worth, steps_max: usize) -> f64 {
+    /// as good as `worth` at each level above, and what a GPU is worth in each slot.
+    pub(super) fn bound(&self, aim: Aim, worth: &Worth, steps_max: usize) -> Bound {
         let question = Question::new(self, aim, worth);
         let target = worth.0[aim as usize];
         let mut paths = Paths::default();
@@ -115,9 +124,9 @@ impl<'a> Dual<'a> {
             }
             if stalled >= PATIENCE {
                 stalled = 0;
-                length *= 0.6;
+                length *= 0.8;
                 prices.clone_from(&best_prices);
-                if length < 1e-4 {
+                if length < 1e-6 {
                     break;
                 }
             }
@@ -129,7 +138,9 @@ impl<'a> Dual<'a> {
             let step = length * (target - value.bound).max(1e-6) / norm;
             prices.climb(&value.slope, &scale, step);
         }
-        best
+        let [all, firm] = best_prices.slot;
+        let firm = all.iter().zip(firm).map(|(all, firm)| all + firm).collect();
+        Bound { value: best, prices: [all, firm] }
     }
 }
 
@@ -161,18 +172,28 @@ struct Question<'a> {
     /// The values of the levels above: lateness, loss, harvest.
     allowed: [f64; 3],
     items: Vec<&'a Item>,
+    /// For each job, the place of what is left of it after its deadline.
+    rest_of: Vec<Option<usize>>,
 }
 
 impl<'a> Question<'a> {
     fn new(dual: &'a Dual<'a>, aim: Aim, worth: &Worth) -> Self {
         let Worth([late, lost, minus_harvest, _]) = *worth;
         let allowed = [late, lost + SLACK, -minus_harvest - SLACK];
-        let mut items: Vec<&Item> = dual.due.iter().collect();
+        let mut question =
+            Self { dual, aim, allowed, items: Vec::new(), rest_of: vec![None; dual.tasks.len()] };
+        question.items.extend(&dual.due);
         if aim >= Aim::Harvest {
-            items.extend(&dual.harvest);
-            items.extend(&dual.rest);
+            question.items.extend(&dual.harvest);
+            for item in &dual.rest {
+                if question.must(item) {
+                    continue;
+                }
+                question.rest_of[item.job] = Some(question.items.len());
+                question.items.push(item);
+            }
         }
-        Self { dual, aim, allowed, items }
+        question
     }
 
     fn weight(&self, item: &Item) -> f64 {
@@ -184,14 +205,11 @@ impl<'a> Question<'a> {
         self.aim > Aim::Late && self.allowed[0] <= 0.0 && self.weight(item) > 0.0
     }
 
-    /// The most work of an item that counts.
-    fn need(&self, item: &Item) -> f64 {
-        if item.role != Role::Rest {
-            return item.need;
-        }
-        // What is left after the deadline was late, and no more than all lateness can be.
-        let weight = self.weight(item);
-        if weight > 0.0 { item.need.min((self.allowed[0] + SLACK) / weight) } else { item.need }
+    /// What late work of a job may still earn after the deadline, and the place of that item: work
+    /// that is left is late, so the price of the one is asked of the other.
+    fn late_earns(&self, job: usize, prices: &Multipliers) -> f64 {
+        let unit = self.unit(prices, Aim::Harvest);
+        self.rest_of[job].map_or(0.0, |place| unit - prices.work[place].min(unit))
     }
 
     /// What a unit of the levels above costs: they are the aim itself at their own level.
@@ -234,8 +252,7 @@ impl<'a> Question<'a> {
             capacity.iter().enumerate().map(each).collect()
         };
         let work = |item: &&Item| {
-            let need = self.need(item);
-            if need.is_finite() { 1.0 / need.max(1.0) } else { 0.0 }
+            if item.need.is_finite() { 1.0 / item.need.max(1.0) } else { 0.0 }
         };
         Multipliers {
             slot: [slot(&self.dual.capacity[0]), slot(&self.dual.capacity[1])],
@@ -301,7 +318,7 @@ impl<'a> Question<'a> {
             return prices.work[place];
         }
         let unit = self.unit(prices, Aim::Harvest);
-        if self.need(item).is_finite() { prices.work[place].min(unit) } else { unit }
+        if item.need.is_finite() { prices.work[place].min(unit) } else { unit }
     }
 
     /// What an item owes beside what it does, and the slopes that come of it.
@@ -313,20 +330,32 @@ impl<'a> Question<'a> {
         answer: &Answer,
         (place, slope): (usize, &mut Multipliers),
     ) -> f64 {
-        let need = self.need(item);
+        let need = item.need;
         if item.role == Role::Due {
             // It owes its need; what is late is bought at the price of lateness, where it may be.
             slope.work[place] = need - answer.work;
             slope.above[1] += answer.lost;
-            let late = self.unit(prices, Aim::Late) * self.weight(item);
+            let late = self.unit(prices, Aim::Late) * self.weight(item)
+                - self.late_earns(item.job, prices);
             if self.must(item) || earned <= late {
                 return earned * need;
             }
             slope.work[place] -= need;
             slope.above[0] += self.weight(item) * need;
+            if let Some(rest) = self.rest_of[item.job] {
+                slope.work[rest] += need;
+                slope.above[2] -= need;
+            }
             return late * need;
         }
         let unit = self.unit(prices, Aim::Harvest);
+        if item.role == Role::Rest {
+            slope.work[place] -= answer.work;
+            if prices.work[place] >= unit {
+                slope.work[place] = slope.work[place].min(0.0);
+            }
+            return 0.0;
+        }
         if need.is_infinite() {
             slope.above[2] -= answer.work;
             return 0.0;

@@ -90,10 +90,9 @@ fn ways_of(task: &Task, empty: &Draft, clock: &Clock) -> Option<Vec<Way>> {
     let mut ways = Vec::new();
     let mut pieces = Vec::new();
     extend(task, empty, clock, task.release, &mut pieces, &mut ways)?;
-    ways.sort_by(|one, other| {
-        let exactly = one.worth.0.iter().zip(other.worth.0).map(|(own, its)| own.total_cmp(&its));
-        exactly.fold(Ordering::Equal, Ordering::then).then_with(|| one.pieces.cmp(&other.pieces))
-    });
+    // Rounded, so that a difference that is only rounding does not decide over the levels after it.
+    let rounded = |way: &Way| way.worth.0.map(|value| (value * 1e8).round() as i64);
+    ways.sort_by_cached_key(|way| (rounded(way), way.pieces.clone()));
     Some(ways)
 }
 

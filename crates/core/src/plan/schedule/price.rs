@@ -4,6 +4,11 @@
 //! With a price on work instead of an amount of it, the best runs are a shortest path over the
 //! boundaries between slots. Capacity is not looked at beyond whether a mode fits at all: that is
 //! what the prices are for. So the cost is one that no way of running can be below.
+//!
+//! One thing is kept beside the prices: no run goes on once it has done all of the task's work, and
+//! it earns no more than that. Without it a part of a long run would do for a short task.
+
+use std::collections::VecDeque;
 
 use super::single::shortest;
 use super::task::{Clock, Piece, Task};
@@ -38,6 +43,7 @@ pub(super) struct Item {
     stop: f64,
     /// For each slot: the shortest useful run from it on; zero where there is none.
     shortest: Vec<usize>,
+    shortest_max: usize,
 }
 
 struct ItemMode {
@@ -47,6 +53,20 @@ struct ItemMode {
     enters: Vec<bool>,
     /// Whether the mode fits into a slot.
     fits: Vec<bool>,
+    /// For each slot: where a run from it on has done all of the work, which none outlasts; past the
+    /// last slot where it never has.
+    longest: Vec<usize>,
+    /// For each slot: the slot before which the mode fits from it on without a break.
+    reach: Vec<usize>,
+}
+
+impl ItemMode {
+    /// Starts whose runs have done all of the work at a boundary. Ends never step back.
+    fn done_at(&self, boundary: usize, from: usize) -> std::ops::Range<usize> {
+        let first = self.longest.partition_point(|&end| end < boundary);
+        let last = self.longest.partition_point(|&end| end <= boundary);
+        first.max(from)..last.min(boundary)
+    }
 }
 
 /// What is paid and earned.
@@ -83,11 +103,17 @@ pub(super) struct Answer {
 /// The memory of the shortest path, kept from one question to the next.
 #[derive(Default)]
 pub(super) struct Paths {
+    /// The least cost of being at rest at each boundary.
     idle: Vec<f64>,
-    stopped: Vec<usize>,
-    running: Vec<f64>,
-    started: Vec<usize>,
+    /// The mode that stops there and the boundary at which it started; no mode for rest.
+    stopped: Vec<(usize, usize)>,
+    /// Sums of slot costs up to each boundary, for each mode.
+    sums: Vec<Vec<f64>>,
+    /// Starts of runs that may go on, for each mode: the cheapest first, each later one dearer.
+    starts: Vec<VecDeque<(f64, usize)>>,
 }
+
+const REST: usize = usize::MAX;
 
 impl Item {
     pub(super) fn new(
@@ -106,6 +132,7 @@ impl Item {
         let shortest: Vec<usize> = (0..slots)
             .map(|slot| if slot < from { 0 } else { shortest(task, slot, clock).unwrap_or(0) })
             .collect();
+        let first = from;
         let mode = |gpus: u32, rate: f64| {
             let fits: Vec<bool> = capacity.iter().map(|&capacity| capacity >= gpus).collect();
             let mut row = vec![0; slots + 1];
@@ -114,7 +141,16 @@ impl Item {
             }
             let enters =
                 (0..slots).map(|slot| shortest[slot] > 0 && row[slot] >= shortest[slot]).collect();
-            ItemMode { gpus: f64::from(gpus), rate, enters, fits }
+            let done = |from: usize| {
+                let done = clock.reaches(from, task.transitions() + need / rate);
+                // It may be all done before the shortest run is over.
+                if shortest[from] > 0 { done.max(from + shortest[from]) } else { slots + 1 }
+            };
+            // Ascending, so that starts can be found by their ends.
+            let longest =
+                (0..slots).map(|slot| if slot < first { 0 } else { done(slot) }).collect();
+            let reach = (0..slots).map(|slot| slot + row[slot]).collect();
+            ItemMode { gpus: f64::from(gpus), rate, enters, fits, longest, reach }
         };
         let modes = task.modes.iter().map(|each| mode(each.gpus, each.rate)).collect();
         Self {
@@ -127,6 +163,7 @@ impl Item {
             crosses: role == Role::Due && until < slots,
             start: task.start,
             stop: task.stop,
+            shortest_max: shortest.iter().copied().max().unwrap_or(0),
             shortest,
         }
     }
@@ -141,49 +178,19 @@ impl Item {
     }
 
     fn fill(&self, prices: &Prices<'_>, clock: &Clock, paths: &mut Paths) -> Option<Crossing> {
-        let width = self.modes.len();
         let boundaries = self.until - self.from + 1;
-        paths.idle.clear();
-        paths.idle.resize(boundaries, f64::INFINITY);
-        paths.stopped.clear();
-        paths.stopped.resize(boundaries, usize::MAX);
-        paths.running.clear();
-        paths.running.resize(boundaries * width, f64::INFINITY);
-        paths.started.clear();
-        paths.started.resize(boundaries * width, 0);
-        paths.idle[0] = 0.0;
+        self.prepare(prices, clock, paths);
         let mut crossing: Option<Crossing> = None;
-        if self.role == Role::Rest {
-            // Going on from a run before the deadline costs nothing.
-            for place in 0..width {
-                paths.running[place] = 0.0;
-                paths.started[place] = self.from;
-            }
-        }
         for row in 0..boundaries {
             let boundary = self.from + row;
-            if row > 0 && paths.idle[row - 1] < paths.idle[row] {
+            if row > 0 {
                 paths.idle[row] = paths.idle[row - 1];
-                paths.stopped[row] = usize::MAX;
             }
-            for (place, mode) in self.modes.iter().enumerate() {
-                let cell = row * width + place;
-                if row > 0 && mode.fits[boundary - 1] {
-                    let slot = slot_cost(mode, prices, clock, boundary - 1);
-                    let longer = paths.running[cell - width] + slot;
-                    if longer < paths.running[cell] {
-                        paths.running[cell] = longer;
-                        paths.started[cell] = paths.started[cell - width];
-                    }
-                }
-                let stopping = paths.running[cell] + prices.work * mode.rate * self.stop;
-                if stopping < paths.idle[row] {
-                    paths.idle[row] = stopping;
-                    paths.stopped[row] = place;
-                }
+            for place in 0..self.modes.len() {
+                self.stop(boundary, place, prices, clock, paths);
             }
-            if boundary < self.until {
-                self.enter(boundary, prices, clock, paths, &mut crossing);
+            if boundary < self.until && self.crosses && self.shortest[boundary] > 0 {
+                self.cross_at_once(boundary, prices, clock, paths, &mut crossing);
             }
         }
         if self.crosses {
@@ -192,40 +199,141 @@ impl Item {
         crossing.filter(|crossing| crossing.cost < paths.idle[boundaries - 1])
     }
 
+    fn prepare(&self, prices: &Prices<'_>, clock: &Clock, paths: &mut Paths) {
+        let boundaries = self.until - self.from + 1;
+        paths.idle.clear();
+        paths.idle.resize(boundaries, 0.0);
+        paths.stopped.clear();
+        paths.stopped.resize(boundaries, (REST, 0));
+        paths.sums.resize(self.modes.len(), Vec::new());
+        paths.starts.resize(self.modes.len(), VecDeque::new());
+        for (mode, (sums, starts)) in
+            self.modes.iter().zip(paths.sums.iter_mut().zip(&mut paths.starts))
+        {
+            starts.clear();
+            sums.clear();
+            sums.push(0.0);
+            let mut sum = 0.0;
+            for slot in self.from..self.until {
+                sum += slot_cost(mode, prices, clock, slot);
+                sums.push(sum);
+            }
+            if self.role == Role::Rest {
+                // Going on from a run before the deadline costs nothing.
+                starts.push_back((0.0, self.from));
+            }
+        }
+    }
+
+    /// Lets runs of a mode come to a boundary, and stops the best of them there.
+    fn stop(
+        &self,
+        boundary: usize,
+        place: usize,
+        prices: &Prices<'_>,
+        clock: &Clock,
+        paths: &mut Paths,
+    ) {
+        let mode = &self.modes[place];
+        let row = boundary - self.from;
+        let stopping = prices.work * mode.rate * self.stop;
+        if row > 0 && !mode.fits[boundary - 1] {
+            paths.starts[place].clear();
+        }
+        // A start whose shortest run ends here.
+        let first = boundary.saturating_sub(self.shortest_max);
+        for start in first.max(self.from)..boundary {
+            if start + self.shortest[start] == boundary && mode.enters[start] {
+                let cost = paths.idle[start - self.from] + self.run_cost(mode, prices)
+                    - paths.sums[place][start - self.from];
+                let starts = &mut paths.starts[place];
+                while starts.back().is_some_and(|&(dearer, _)| dearer >= cost) {
+                    starts.pop_back();
+                }
+                starts.push_back((cost, start));
+            }
+        }
+        self.stop_done(boundary, place, prices, clock, paths);
+        while let Some(&(cost, start)) = paths.starts[place].front() {
+            if self.ends(mode, start) <= boundary {
+                paths.starts[place].pop_front();
+                continue;
+            }
+            let cost = cost + paths.sums[place][row] + stopping;
+            if cost < paths.idle[row] {
+                paths.idle[row] = cost;
+                paths.stopped[row] = (place, start);
+            }
+            break;
+        }
+    }
+
+    /// Where a run from a start on has done all work. What is left of a task may go on from before,
+    /// and so has no such end.
+    fn ends(&self, mode: &ItemMode, start: usize) -> usize {
+        if self.role == Role::Rest { usize::MAX } else { mode.longest[start] }
+    }
+
+    /// Stops the runs that have done all of the work here: they earn that and no more.
+    fn stop_done(
+        &self,
+        boundary: usize,
+        place: usize,
+        prices: &Prices<'_>,
+        clock: &Clock,
+        paths: &mut Paths,
+    ) {
+        let mode = &self.modes[place];
+        let row = boundary - self.from;
+        let starts = mode.done_at(boundary, self.from);
+        for start in starts {
+            let fits = mode.enters[start] && mode.reach[start] >= boundary;
+            if !fits || self.ends(mode, start) != boundary {
+                continue;
+            }
+            let before = start - self.from;
+            let held = paths.sums[place][row] - paths.sums[place][before];
+            let worked = mode.rate * (clock.between(start, boundary) - self.start - self.stop);
+            let cost = paths.idle[before]
+                + self.run_cost(mode, prices)
+                + held
+                + prices.work * (mode.rate * self.stop + (worked - self.need).max(0.0));
+            if cost < paths.idle[row] {
+                paths.idle[row] = cost;
+                paths.stopped[row] = (place, start);
+            }
+        }
+    }
+
     fn run_cost(&self, mode: &ItemMode, prices: &Prices<'_>) -> f64 {
         prices.run
             + prices.loss * mode.gpus * (self.start + self.stop)
             + prices.work * mode.rate * self.start
     }
 
-    fn enter(
+    /// A run whose shortest length leads over the end.
+    fn cross_at_once(
         &self,
         boundary: usize,
         prices: &Prices<'_>,
         clock: &Clock,
-        paths: &mut Paths,
+        paths: &Paths,
         crossing: &mut Option<Crossing>,
     ) {
+        if boundary + self.shortest[boundary] <= self.until {
+            return;
+        }
         let row = boundary - self.from;
-        let until = boundary + self.shortest[boundary];
-        for (place, mode) in self.modes.iter().enumerate() {
-            if !mode.enters[boundary] || (until > self.until && !self.crosses) {
-                continue;
-            }
-            let slots = boundary..until.min(self.until);
-            let held: f64 = slots.map(|slot| slot_cost(mode, prices, clock, slot)).sum();
-            let cost = paths.idle[row] + self.run_cost(mode, prices) + held;
-            if until <= self.until {
-                let cell = (until - self.from) * self.modes.len() + place;
-                if cost < paths.running[cell] {
-                    paths.running[cell] = cost;
-                    paths.started[cell] = boundary;
-                }
-            } else {
-                let cost = cost + self.crossing_price(mode, prices);
-                if crossing.as_ref().is_none_or(|best| cost < best.cost) {
-                    *crossing = Some(Crossing { cost, mode: place, started: boundary });
-                }
+        for (place, mode) in self.modes.iter().enumerate().filter(|(_, mode)| mode.enters[boundary])
+        {
+            let held: f64 =
+                (boundary..self.until).map(|slot| slot_cost(mode, prices, clock, slot)).sum();
+            let cost = paths.idle[row]
+                + self.run_cost(mode, prices)
+                + held
+                + self.crossing_price(mode, prices);
+            if crossing.as_ref().is_none_or(|best| cost < best.cost) {
+                *crossing = Some(Crossing { cost, mode: place, started: boundary });
             }
         }
     }
@@ -237,14 +345,12 @@ impl Item {
 
     fn cross(&self, prices: &Prices<'_>, paths: &Paths, crossing: &mut Option<Crossing>) {
         let row = self.until - self.from;
-        for (place, mode) in self.modes.iter().enumerate() {
-            if !mode.fits[self.until] {
-                continue;
-            }
-            let cell = row * self.modes.len() + place;
-            let cost = paths.running[cell] + self.crossing_price(mode, prices);
-            if cost < f64::INFINITY && crossing.as_ref().is_none_or(|best| cost < best.cost) {
-                *crossing = Some(Crossing { cost, mode: place, started: paths.started[cell] });
+        for (place, mode) in self.modes.iter().enumerate().filter(|(_, mode)| mode.fits[self.until])
+        {
+            let Some(&(cost, started)) = paths.starts[place].front() else { continue };
+            let cost = cost + paths.sums[place][row] + self.crossing_price(mode, prices);
+            if crossing.as_ref().is_none_or(|best| cost < best.cost) {
+                *crossing = Some(Crossing { cost, mode: place, started });
             }
         }
     }
@@ -268,12 +374,11 @@ impl Item {
             row = crossing.started - self.from;
         }
         while row > 0 {
-            let place = paths.stopped[row];
-            if place == usize::MAX {
+            let (place, started) = paths.stopped[row];
+            if place == REST {
                 row -= 1;
                 continue;
             }
-            let started = paths.started[row * self.modes.len() + place];
             let piece = Piece { from: started, until: self.from + row, mode: place };
             self.add(&mut answer, piece, self.stop, clock);
             row = started - self.from;
@@ -285,7 +390,9 @@ impl Item {
         let mode = &self.modes[piece.mode];
         let goes_on = self.role == Role::Rest && piece.from == self.from;
         let start = if goes_on { 0.0 } else { self.start };
-        answer.work += mode.rate * (clock.between(piece.from, piece.until) - start - stop);
+        let worked = mode.rate * (clock.between(piece.from, piece.until) - start - stop);
+        let done = self.ends(mode, piece.from) == piece.until;
+        answer.work += if done { worked.min(self.need) } else { worked };
         if !goes_on {
             answer.lost += mode.gpus * (self.start + self.stop);
             answer.runs += 1.0;

@@ -1,5 +1,8 @@
 //! Jobs are put in one by one, each in the best way that the others leave, and then again and again
-//! some are taken out and put in anew, where that makes the schedule no worse.
+//! some are taken out and put in anew (large neighbourhood search; Shaw 1998).
+//!
+//! Level by level, the prices that prove a level's bound also say where GPUs are worth most, and the
+//! jobs are put in under these prices, shaken a little.
 
 use std::cmp::Ordering;
 
@@ -9,8 +12,9 @@ use rand_pcg::Pcg64;
 
 use super::answer::Effort;
 use super::draft::Draft;
+use super::dual::{Aim, Bound, Dual};
 use super::single::{Ask, Single, trim};
-use super::task::{Clock, Piece, Task};
+use super::task::{Clock, Piece, Task, Worth};
 use crate::plan::Problem;
 
 /// What a GPU-hour costs beside one that is lost to a transition: enough to prefer the schedule that
@@ -20,15 +24,38 @@ const GPU_HOUR_PRICE: f64 = 1e-4;
 /// What a run costs beside a GPU-hour.
 const RUN_PRICE: f64 = 1e-6;
 
+/// Steps of the search for prices that guide a stage.
+const GUIDE_STEPS: usize = 300;
+
 /// The search.
 pub(super) struct Search<'a> {
     problem: &'a Problem,
     tasks: &'a [Task],
     clock: &'a Clock,
+    dual: &'a Dual<'a>,
     single: Single,
     random: Pcg64,
     free: Vec<u32>,
     price: Vec<f64>,
+    guide: Bound,
+}
+
+/// How jobs are put in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// As well as can be, whatever it costs others.
+    Alone,
+    /// At the guide's prices.
+    Guided,
+}
+
+/// What is improved.
+struct Stage<'s> {
+    aim: Aim,
+    /// Jobs with a deadline.
+    due: &'s [usize],
+    /// Jobs without one, where they take part.
+    other: &'s [usize],
 }
 
 impl<'a> Search<'a> {
@@ -36,16 +63,19 @@ impl<'a> Search<'a> {
         problem: &'a Problem,
         tasks: &'a [Task],
         clock: &'a Clock,
+        dual: &'a Dual<'a>,
         effort: &Effort,
     ) -> Self {
         Self {
             problem,
             tasks,
             clock,
+            dual,
             single: Single::default(),
             random: Pcg64::seed_from_u64(effort.seed),
             free: Vec::new(),
             price: Vec::new(),
+            guide: Bound::default(),
         }
     }
 
@@ -54,22 +84,20 @@ impl<'a> Search<'a> {
         let due: Vec<usize> = self.jobs(|task| task.weight.is_some());
         let other: Vec<usize> = self.jobs(|task| task.weight.is_none());
         let mut draft = self.construct(&due);
-        if due.len() > 1 {
-            let steps = if other.is_empty() { steps_max } else { steps_max / 2 };
-            for _ in 0..steps {
-                self.step(&mut draft, &due, &[]);
+        for aim in [Aim::Late, Aim::Lost] {
+            if draft.worth().0[aim as usize] > 0.0 {
+                let stage = Stage { aim, due: &due, other: &[] };
+                draft = self.improve(draft, &stage, steps_max / 3);
             }
         }
-        self.put_late_work(&mut draft, &due);
+        for &job in &due {
+            self.put_late_work(&mut draft, job, Manner::Alone);
+        }
         for &job in &other {
-            self.insert(&mut draft, job);
+            self.insert(&mut draft, job, Aim::Harvest, Manner::Alone);
         }
-        if !other.is_empty() && self.tasks.len() > 1 {
-            for _ in 0..steps_max / 2 {
-                self.step(&mut draft, &due, &other);
-            }
-        }
-        draft
+        let stage = Stage { aim: Aim::Harvest, due: &due, other: &other };
+        self.improve(draft, &stage, steps_max / 3)
     }
 
     fn jobs(&self, which: impl Fn(&Task) -> bool) -> Vec<usize> {
@@ -96,7 +124,7 @@ impl<'a> Search<'a> {
             });
             let mut draft = Draft::empty(self.problem, tasks);
             for job in order {
-                self.insert(&mut draft, job);
+                self.insert(&mut draft, job, Aim::Late, Manner::Alone);
             }
             let better = |best: &Draft| draft.worth().order(&best.worth()) == Ordering::Less;
             if best.as_ref().is_none_or(better) {
@@ -106,25 +134,73 @@ impl<'a> Search<'a> {
         best.unwrap_or_else(|| Draft::empty(self.problem, tasks))
     }
 
-    /// Takes some jobs out and puts them in again; keeps what is no worse.
-    fn step(&mut self, draft: &mut Draft, due: &[usize], other: &[usize]) {
-        let mut chosen = self.choose(due, if other.is_empty() { 4 } else { 2 });
-        chosen.extend(self.choose(other, 3));
-        let before = draft.worth();
-        let kept: Vec<(usize, Vec<Piece>)> = chosen
-            .iter()
-            .map(|&job| (job, draft.take(job, &self.tasks[job], self.clock)))
-            .collect();
-        let has_others = !other.is_empty();
-        for &job in &chosen {
-            self.insert(draft, job);
-            if has_others && self.tasks[job].weight.is_some() {
-                self.put_late_work(draft, &[job]);
+    fn guide_by(&mut self, draft: &Draft, aim: Aim) {
+        self.guide = self.dual.bound(aim, &draft.worth(), GUIDE_STEPS);
+    }
+
+    /// Steps of one stage; the best schedule that they came to.
+    fn improve(&mut self, draft: Draft, stage: &Stage<'_>, steps: u64) -> Draft {
+        if stage.due.len() + stage.other.len() < 2 {
+            return draft;
+        }
+        self.guide_by(&draft, stage.aim);
+        let mut best = draft.clone();
+        let mut draft = draft;
+        for step in 0..steps {
+            let left = (steps - step) as f64 / steps as f64;
+            let level = stage.aim as usize;
+            let room = 0.002 * left * best.worth().0[level].abs();
+            self.step(&mut draft, stage, room);
+            if draft.worth().order(&best.worth()) == Ordering::Less {
+                best.clone_from(&draft);
             }
         }
-        if draft.worth().order(&before) == Ordering::Greater {
-            for &job in &chosen {
-                draft.take(job, &self.tasks[job], self.clock);
+        best
+    }
+
+    /// Takes some jobs out and puts them in again; keeps what is hardly worse at the stage's level.
+    fn step(&mut self, draft: &mut Draft, stage: &Stage<'_>, room: f64) {
+        let harvests = stage.aim == Aim::Harvest;
+        let due = self.choose(stage.due, usize::from(!harvests), 4);
+        let mut other = Vec::new();
+        if harvests {
+            let late = |job: &usize| draft.is_late(*job);
+            let mut candidates = stage.other.to_vec();
+            candidates.extend(stage.due.iter().copied().filter(late));
+            candidates.retain(|job| !due.contains(job));
+            other = self.choose(&candidates, 0, 6);
+        }
+        let before = draft.worth();
+        let kept: Vec<(usize, Vec<Piece>)> = due
+            .iter()
+            .chain(&other)
+            .map(|&job| (job, draft.take(job, &self.tasks[job], self.clock)))
+            .collect();
+        let manner = if self.random.random_bool(0.5) { Manner::Guided } else { Manner::Alone };
+        for (job, pieces) in &kept[due.len()..] {
+            let task = &self.tasks[*job];
+            if task.weight.is_some() {
+                let in_time = pieces.iter().copied().filter(|piece| piece.from < task.due);
+                draft.put(*job, task, in_time.collect(), self.clock);
+            }
+        }
+        for &job in &due {
+            self.insert(draft, job, stage.aim, manner);
+        }
+        if harvests {
+            other.extend_from_slice(&due);
+            other.shuffle(&mut self.random);
+            for &job in &other {
+                if self.tasks[job].weight.is_some() {
+                    self.put_late_work(draft, job, manner);
+                } else {
+                    self.insert(draft, job, stage.aim, manner);
+                }
+            }
+        }
+        if !self.keeps(stage, &before, draft, room) {
+            for (job, _) in &kept {
+                draft.take(*job, &self.tasks[*job], self.clock);
             }
             for (job, pieces) in kept {
                 draft.put(job, &self.tasks[job], pieces, self.clock);
@@ -132,70 +208,104 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn choose(&mut self, jobs: &[usize], most: usize) -> Vec<usize> {
+    fn keeps(&mut self, stage: &Stage<'_>, before: &Worth, draft: &Draft, room: f64) -> bool {
+        let level = stage.aim as usize;
+        let mut allowed = *before;
+        allowed.0[level] += room * self.random.random_range(0.0..1.0);
+        let after = draft.worth();
+        match after.order_of(&allowed, level + 1) {
+            Ordering::Less => true,
+            Ordering::Equal => after.order(&allowed) != Ordering::Greater,
+            Ordering::Greater => false,
+        }
+    }
+
+    fn choose(&mut self, jobs: &[usize], fewest: usize, most: usize) -> Vec<usize> {
         if jobs.is_empty() {
             return Vec::new();
         }
-        let count = self.random.random_range(1..=most.min(jobs.len()));
+        let count = self.random.random_range(fewest..=most.min(jobs.len()));
         let mut jobs = jobs.to_vec();
         let (chosen, _) = jobs.partial_shuffle(&mut self.random, count);
         chosen.to_vec()
     }
 
-    fn insert(&mut self, draft: &mut Draft, job: usize) {
+    fn insert(&mut self, draft: &mut Draft, job: usize, aim: Aim, manner: Manner) {
         let task = &self.tasks[job];
         // Lateness that weighs nothing is not worth a transition.
         let waits = task.weight.is_some_and(|weight| weight <= 0.0);
-        let pieces = if waits { Vec::new() } else { self.best(draft, task) };
+        let pieces = if waits { Vec::new() } else { self.best(draft, task, aim, manner) };
         draft.put(job, task, pieces, self.clock);
     }
 
-    fn best(&mut self, draft: &Draft, task: &Task) -> Vec<Piece> {
+    fn best(&mut self, draft: &Draft, task: &Task, aim: Aim, manner: Manner) -> Vec<Piece> {
         draft.free_for(task, &mut self.free);
-        let noise = self.random.random_range(0.0..0.5);
         let harvests = task.weight.is_none();
+        let noise = self.random.random_range(0.0..0.5);
+        let guided = manner == Manner::Guided;
+        let guide = &self.guide.prices[usize::from(!task.preemptible)];
+        // A guide's price is in units of its own level.
+        let factor = match aim {
+            Aim::Harvest if !harvests => GPU_HOUR_PRICE,
+            Aim::Late => self.random.random_range(0.0..1.0),
+            _ => 1.0,
+        };
         self.price.clear();
         for slot in 0..self.clock.slots() {
-            let price = GPU_HOUR_PRICE * self.clock.slot(slot);
-            let shaken = 1.0 + noise * self.random.random_range(-1.0..1.0);
-            self.price.push(if harvests { 0.0 } else { price * shaken });
+            let plain = if harvests { 0.0 } else { GPU_HOUR_PRICE * self.clock.slot(slot) };
+            let price =
+                if guided { plain + factor * guide.get(slot).unwrap_or(&0.0) } else { plain };
+            self.price.push(price * (1.0 + noise * self.random.random_range(-1.0..1.0)));
         }
+        let weight = task.weight.unwrap_or(1.0);
+        // How much work weighs against transitions on the way, where as much as can be is to be done.
+        let work_value = 10_f64.powf(self.random.random_range(-3.0..0.0));
+        let at_price = harvests || (guided && aim == Aim::Late);
         let ask = Ask {
             free: &self.free,
             price: &self.price,
-            loss_price: if harvests { 0.0 } else { 1.0 },
+            loss_price: match (harvests, at_price) {
+                (true, _) => 0.0,
+                (false, true) => GPU_HOUR_PRICE,
+                (false, false) => 1.0,
+            },
             run_price: RUN_PRICE,
-            work_value: if harvests { 1.0 } else { GPU_HOUR_PRICE },
-            undone_price: harvests.then_some(1.0),
+            work_value: if at_price {
+                weight
+            } else if aim == Aim::Late {
+                work_value
+            } else {
+                GPU_HOUR_PRICE
+            },
+            undone_price: at_price.then_some(weight),
         };
         self.single.best(task, &ask, self.clock)
     }
 
     /// Work that missed its deadline goes on like work without one.
-    fn put_late_work(&mut self, draft: &mut Draft, due: &[usize]) {
-        for &job in due {
-            let task = &self.tasks[job];
-            let done = task.work_of(&draft.pieces[job], self.clock);
-            if done >= task.enough() {
-                continue;
-            }
-            let mut rest = task.clone();
-            rest.need = task.need - done;
-            rest.release = draft.pieces[job].last().map_or(0, |last| last.until).max(task.due);
-            rest.due = self.clock.slots();
-            rest.weight = None;
-            let more = self.best(draft, &rest);
-            let mut pieces = draft.take(job, task, self.clock);
-            for piece in more {
-                match pieces.last_mut() {
-                    Some(last) if last.until == piece.from && last.mode == piece.mode => {
-                        last.until = piece.until;
-                    }
-                    _ => pieces.push(piece),
-                }
-            }
-            trim(task, &mut pieces, self.clock);
-            draft.put(job, task, pieces, self.clock);
+    fn put_late_work(&mut self, draft: &mut Draft, job: usize, manner: Manner) {
+        let task = &self.tasks[job];
+        let done = task.work_of(&draft.pieces[job], self.clock);
+        if done >= task.enough() {
+            return;
         }
+        let mut rest = task.clone();
+        rest.need = task.need - done;
+        let free_from = draft.pieces[job].last().map_or(0, |last| last.until);
+        rest.release = free_from.max(task.due).max(task.release);
+        rest.due = self.clock.slots();
+        rest.weight = None;
+        let more = self.best(draft, &rest, Aim::Harvest, manner);
+        let mut pieces = draft.take(job, task, self.clock);
+        for piece in more {
+            match pieces.last_mut() {
+                Some(last) if last.until == piece.from && last.mode == piece.mode => {
+                    last.until = piece.until;
+                }
+                _ => pieces.push(piece),
+            }
+        }
+        trim(task, &mut pieces, self.clock);
+        draft.put(job, task, pieces, self.clock);
     }
 }

@@ -23,8 +23,8 @@ pub(super) struct Ask<'a> {
     pub(super) undone_price: Option<f64>,
 }
 
-/// Buckets of a task's work.
-const BUCKETS: usize = 64;
+/// Buckets of a task's work at the most.
+const BUCKETS_MAX: usize = 256;
 
 /// Nodes at most; longer questions get fewer buckets.
 const NODES_MAX: usize = 1 << 20;
@@ -72,7 +72,14 @@ impl Single {
         self.states = task.modes.len() + 1;
         self.release = task.release;
         let affordable = NODES_MAX / (boundaries * self.states);
-        self.buckets = if task.need.is_finite() { affordable.clamp(8, BUCKETS) } else { 1 };
+        self.buckets = if task.need.is_finite() {
+            // A bucket is no wider than what the smallest mode does in the shortest slot.
+            let rate = task.modes.iter().map(|mode| mode.rate).fold(f64::INFINITY, f64::min);
+            let wanted = (1.5 * task.need / (rate * clock.slot_min())).ceil() as usize;
+            wanted.min(BUCKETS_MAX).min(affordable).max(8)
+        } else {
+            1
+        };
         let nodes = boundaries * self.states * (self.buckets + 1);
         for values in [&mut self.cost, &mut self.work] {
             values.clear();

@@ -19,15 +19,17 @@ pub fn solve(problem: &Problem, effort: &Effort) -> Solution {
     let tasks = Task::all(problem);
     let clock = Clock::of(problem);
     let demand = Demand::of(problem, &tasks, &clock);
+    let dual = Dual::new(problem, &tasks, &clock);
     let optimum = exact(problem, &tasks, &clock);
     let proven = optimum.is_some();
-    let draft = optimum
-        .unwrap_or_else(|| Search::new(problem, &tasks, &clock, effort).run(effort.steps_max));
+    let draft = optimum.unwrap_or_else(|| {
+        Search::new(problem, &tasks, &clock, &dual, effort).run(effort.steps_max)
+    });
     let worth = draft.worth();
     let bounds = if proven {
         worth.0.map(Some)
     } else {
-        bounds(problem, &tasks, &clock, &worth, demand.late_min(&tasks))
+        bounds(&dual, &tasks, &clock, &worth, demand.late_min(&tasks))
     };
     let runs = runs(&tasks, &draft.pieces);
     Solution {
@@ -44,7 +46,7 @@ const BOUND_CELLS_MAX: usize = 400_000_000;
 
 /// A bound at each level, the harvest's with its sign turned.
 fn bounds(
-    problem: &Problem,
+    dual: &Dual<'_>,
     tasks: &[Task],
     clock: &Clock,
     worth: &Worth,
@@ -53,7 +55,6 @@ fn bounds(
     if worth.0.iter().any(|value| !value.is_finite()) {
         return [None; 4];
     }
-    let dual = Dual::new(problem, tasks, clock);
     let cells: usize = tasks.iter().map(|task| clock.slots() * (1 + task.modes.len())).sum();
     let steps_max = (BOUND_CELLS_MAX / cells.max(1)).clamp(50, BOUND_STEPS_MAX);
     [Aim::Late, Aim::Lost, Aim::Harvest, Aim::Changes].map(|aim| {
@@ -66,7 +67,7 @@ fn bounds(
         if value <= simple {
             return Some(simple);
         }
-        let bound = dual.bound(aim, worth, steps_max).max(simple);
+        let bound = dual.bound(aim, worth, steps_max).value.max(simple);
         debug_assert!(bound <= value + 1e-4 * value.abs().max(1.0), "{aim:?}: {bound} > {value}");
         bound.is_finite().then_some(bound.min(value))
     })

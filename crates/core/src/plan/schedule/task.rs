@@ -1,6 +1,8 @@
 //! The question in the unit in which it is judged: GPU-hours of each job at its best work per
 //! GPU-hour.
 
+use std::cmp::Ordering;
+
 use super::audit::WORK_TOLERANCE;
 use crate::plan::{Problem, Run};
 
@@ -30,6 +32,18 @@ impl Clock {
     /// Hours from the start of slot `from` to the start of slot `until`.
     pub(super) fn between(&self, from: usize, until: usize) -> f64 {
         self.hours[until] - self.hours[from]
+    }
+
+    /// The first boundary that lies at least so many hours after the start of a slot; one past the
+    /// last where none does.
+    pub(super) fn reaches(&self, from: usize, hours: f64) -> usize {
+        let moment = self.hours[from] + hours;
+        self.hours.partition_point(|&boundary| boundary < moment - 1e-9).max(from + 1)
+    }
+
+    /// The length of the shortest slot, hours.
+    pub(super) fn slot_min(&self) -> f64 {
+        (0..self.slots()).map(|slot| self.slot(slot)).fold(f64::INFINITY, f64::min)
     }
 
     /// The length of a slot, hours.
@@ -182,13 +196,18 @@ impl Worth {
     }
 
     /// Whether it is better or worse at the first level at which the two differ.
-    pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
-        for (own, others) in self.0.iter().zip(other.0) {
+    pub(super) fn order(&self, other: &Self) -> Ordering {
+        self.order_of(other, self.0.len())
+    }
+
+    /// The same, where only so many levels are looked at.
+    pub(super) fn order_of(&self, other: &Self, levels: usize) -> Ordering {
+        for (own, others) in self.0.iter().zip(other.0).take(levels) {
             let scale = own.abs().max(others.abs()).max(1.0);
             if (own - others).abs() > SAME * scale {
                 return own.total_cmp(&others);
             }
         }
-        std::cmp::Ordering::Equal
+        Ordering::Equal
     }
 }

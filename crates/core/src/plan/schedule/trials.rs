@@ -32,8 +32,9 @@ fn no_bound_crosses_the_optimum_and_the_search_finds_it() {
         let levels = audit(&problem, &runs(&tasks, &best.pieces)).expect("keeps every rule");
         assert_eq!(worth_of(&levels).order(&best.worth()), Ordering::Equal, "case {case}");
         check_bounds(case, &problem, &tasks, &clock, &best.worth());
-        let mut search = Search::new(&problem, &tasks, &clock, &Effort { steps_max: 0, seed: 1 });
-        let found = search.run(60);
+        let effort = Effort { steps_max: 60, seed: 1 };
+        let dual = Dual::new(&problem, &tasks, &clock);
+        let found = Search::new(&problem, &tasks, &clock, &dual, &effort).run(60);
         let levels = audit(&problem, &runs(&tasks, &found.pieces)).expect("keeps every rule");
         let order = worth_of(&levels).order(&best.worth());
         assert_ne!(order, Ordering::Less, "case {case}: better than the optimum");
@@ -58,7 +59,7 @@ fn check_bounds(
     let dual = Dual::new(problem, tasks, clock);
     for aim in [Aim::Late, Aim::Lost, Aim::Harvest, Aim::Changes] {
         let value = best.0[aim as usize];
-        let bound = dual.bound(aim, best, 200);
+        let bound = dual.bound(aim, best, 200).value;
         assert!(
             bound <= value + 2e-5,
             "case {case}, {aim:?}: {bound} > {value}\n{problem:#?}\n{best:?}"
