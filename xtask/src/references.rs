@@ -126,6 +126,10 @@ fn references(root: &Path, binary: Option<&Path>) -> anyhow::Result<Vec<Referenc
             text: schema_text(&cotenant_report::schema()),
         },
         Reference {
+            path: "docs/plan-schema.json",
+            text: schema_text(&cotenant_report::plan_schema()),
+        },
+        Reference {
             path: SITE_FILE,
             text: with_reference(&document, &cotenant_records::site::reference())
                 .context(SITE_FILE)?,

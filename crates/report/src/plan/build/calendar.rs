@@ -1,6 +1,6 @@
 //! The calendar.
 
-use cotenant_core::plan::{Calendar, InferencePlan, Level, TransitionRow};
+use cotenant_core::plan::{Calendar, Level, TransitionRow};
 use jiff::tz::TimeZone;
 
 use super::blocks::{blocks, gpu_hours, holder_at, holds, start_of};
@@ -12,11 +12,7 @@ use crate::format;
 use crate::model::Value;
 use crate::plan::model::{CalendarView, LevelView, TenantView, TransitionView, WindowView};
 
-pub(super) fn calendar(
-    calendar: &Calendar,
-    reserves: &[InferencePlan],
-    time_zone: &TimeZone,
-) -> CalendarView {
+pub(super) fn calendar(calendar: &Calendar, time_zone: &TimeZone) -> CalendarView {
     let legend = Legend::new(calendar);
     let end = calendar.grid.windows.len();
     CalendarView {
@@ -50,7 +46,7 @@ pub(super) fn calendar(
         overlap: overlap(calendar, &legend),
         days: days::days(calendar, &legend, time_zone),
         days_note: days::note(calendar.grid.window_minutes),
-        weeks: figures::weeks(calendar, time_zone, reserves),
+        weeks: figures::weeks(calendar, time_zone),
         holders: legend.views,
     }
 }

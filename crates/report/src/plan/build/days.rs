@@ -57,7 +57,10 @@ pub(super) fn note(window_minutes: u32) -> String {
     } else {
         ""
     };
-    format!("Each letter is {step} min.{inside} A capital holds; a small letter gives way.")
+    format!(
+        "Each letter is {step} min.{inside} A capital holds. A small letter stands free for a burst, or is \
+         lent and given back when inference asks."
+    )
 }
 
 /// The window that each letter of a day stands for.

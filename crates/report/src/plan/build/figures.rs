@@ -1,11 +1,11 @@
 //! Axes and headings of the drawings.
 
-use cotenant_core::plan::{Calendar, InferencePlan};
+use cotenant_core::plan::Calendar;
 use jiff::tz::TimeZone;
 
 use super::blocks::start_of;
 use super::days::days_of;
-use crate::build::axes::{coordinate, whole};
+use crate::build::axes::coordinate;
 use crate::model::{Axis, AxisScale, Tick};
 use crate::plan::model::WeekFigure;
 
@@ -52,19 +52,14 @@ pub(super) fn day_axis(
 }
 
 /// One drawing for each seven days.
-pub(super) fn weeks(
-    calendar: &Calendar,
-    time_zone: &TimeZone,
-    reserves: &[InferencePlan],
-) -> Vec<WeekFigure> {
+pub(super) fn weeks(calendar: &Calendar, time_zone: &TimeZone) -> Vec<WeekFigure> {
     let days = days_of(calendar, time_zone);
-    days.chunks(DAYS_PER_FIGURE).map(|days| week(calendar, time_zone, reserves, days)).collect()
+    days.chunks(DAYS_PER_FIGURE).map(|days| week(calendar, time_zone, days)).collect()
 }
 
 fn week(
     calendar: &Calendar,
     time_zone: &TimeZone,
-    reserves: &[InferencePlan],
     days: &[(jiff::civil::Date, usize, usize)],
 ) -> WeekFigure {
     let from = days.first().map_or(0, |day| day.1);
@@ -87,12 +82,6 @@ fn week(
             text: label(date),
         })
         .collect();
-    let largest = reserves
-        .iter()
-        .flat_map(|reserve| reserve.windows.iter().take(until).skip(from))
-        .map(|need| need.reserved + need.hot + need.lent)
-        .max()
-        .unwrap_or(0);
     WeekFigure {
         description: format!(
             "{title}: demand of each inference workload, the GPUs that it reserves, and below them \
@@ -112,6 +101,5 @@ fn week(
         ),
         days: middles,
         midnights: days.iter().map(|day| hours_between(calendar, from, day.1)).collect(),
-        gpus: whole("GPUs", largest.max(calendar.gpus)),
     }
 }

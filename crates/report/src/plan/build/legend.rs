@@ -108,7 +108,7 @@ fn view(
         (HolderKind::Reserved, name) => format!("{name}: reserved"),
         (HolderKind::HotReserve, name) => format!("{name}: kept free for bursts"),
         (HolderKind::Job, name) => format!("{name}: runs"),
-        (HolderKind::Lent, name) => format!("{name}: on lent GPUs, given back when inference asks"),
+        (HolderKind::Lent, name) => format!("{name}: on lent GPUs"),
         (HolderKind::Idle, _) => "idle".to_owned(),
         (HolderKind::Maintenance, _) => "maintenance".to_owned(),
     };

@@ -37,7 +37,7 @@ pub fn build_plan(inputs: &PlanInputs<'_>) -> PlanReport {
         glance: glance(plan),
         facts: facts(inputs),
         reserves: reserve::reserves(&plan.reserves, calendar, time_zone),
-        calendar: calendar.map(|calendar| calendar::calendar(calendar, &plan.reserves, time_zone)),
+        calendar: calendar.map(|calendar| calendar::calendar(calendar, time_zone)),
         calendar_missing: calendar
             .is_none()
             .then(|| "no calendar could be made; what is missing below says why".to_owned()),

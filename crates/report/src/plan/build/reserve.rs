@@ -4,7 +4,7 @@ use cotenant_core::plan::{Calendar, Grid, InferencePlan, WindowNeed};
 use jiff::tz::TimeZone;
 
 use super::times::stretch;
-use crate::build::axes::{coordinate, linear_with};
+use crate::build::axes::{coordinate, linear_with, whole};
 use crate::format;
 use crate::model::Value;
 use crate::plan::model::{DemandStep, ReserveView, ReserveWindow, WeekdayReserve};
@@ -84,6 +84,7 @@ fn view(reserve: &InferencePlan, grid: Option<&Grid>, time_zone: &TimeZone) -> R
         hours: (0..24).collect(),
         weekdays: grid.map_or_else(Vec::new, |grid| weekdays(&reserve.windows, grid, time_zone)),
         peak_text: peak(reserve, grid, time_zone),
+        gpus_axis: whole("GPUs", reserve.windows.iter().map(total).max().unwrap_or(0)),
         demand_axis: linear_with(unit, largest, 3.0, format::trimmed),
         description: format!(
             "Demand of {} in {unit}: the mean of each window, and above it the peak.",
@@ -116,9 +117,13 @@ fn window(need: &WindowNeed, unit: &str) -> ReserveWindow {
     }
 }
 
+/// GPUs that a window may need in all.
+fn total(need: &WindowNeed) -> u32 {
+    need.reserved + need.hot + need.lent
+}
+
 /// The window of the highest need, in words.
 fn peak(reserve: &InferencePlan, grid: Option<&Grid>, time_zone: &TimeZone) -> String {
-    let total = |need: &WindowNeed| need.reserved + need.hot + need.lent;
     let found = reserve
         .windows
         .iter()

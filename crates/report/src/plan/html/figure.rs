@@ -47,7 +47,7 @@ pub(super) fn week_figure(
                     (days(week, &frame, bottom))
                     @for (reserve, (demand, gpus)) in reserves.iter().zip(&panels) {
                         (demand_panel(reserve, &frame, *demand, view))
-                        (reserve_panel(reserve, week, &frame, *gpus, view))
+                        (reserve_panel(reserve, &frame, *gpus, view))
                         (hover(reserve, &frame, (demand.0, gpus.1)))
                     }
                     text class="panel" x=(LEFT) y=(place(top - 8.0)) { "who holds which GPU" }
@@ -155,12 +155,11 @@ fn demand_panel(
 
 fn reserve_panel(
     reserve: &ReserveView,
-    week: &WeekFigure,
     frame: &Frame<'_>,
     (top, bottom): Span,
     view: &CalendarView,
 ) -> Markup {
-    let y = Scale::new(&week.gpus, bottom, top);
+    let y = Scale::new(&reserve.gpus_axis, bottom, top);
     let of = |window: usize| {
         reserve
             .windows
@@ -176,7 +175,7 @@ fn reserve_panel(
             text class="panel" x=(LEFT) y=(place(top - 8.0)) {
                 (reserve.workload) ": GPUs reserved (solid), kept free (hatched), may be lent (pale)"
             }
-            @for tick in &week.gpus.ticks {
+            @for tick in &reserve.gpus_axis.ticks {
                 @let at = place(y.at(tick.at));
                 path class="grid" d={ "M" (LEFT) " " (at) "H" (RIGHT) } {}
                 text class="tick end" x=(LEFT - 8.0) y=(at) dy="0.32em" { (tick.text) }

@@ -106,7 +106,8 @@ fn calendar_body(view: &CalendarView, report: &PlanReport) -> Markup {
     html! {
         p class="note" {
             "Times are local, " (report.time_zone) ". Point at a block or a curve for its numbers. \
-             Solid: it holds. Hatched: it gives way, or stands free for a burst."
+             Solid: it holds. Hatched: it stands free for a burst, or is lent and given back when inference \
+             asks."
         }
         (legend(&view.holders))
         @for week in &view.weeks { (week_figure(week, view, &report.reserves)) }

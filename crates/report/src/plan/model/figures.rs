@@ -41,6 +41,8 @@ pub struct ReserveView {
     pub peak_text: String,
     /// Demand, in the unit.
     pub demand_axis: Axis,
+    /// GPUs that are reserved, kept free or lent.
+    pub gpus_axis: Axis,
     /// The demand in words, for those who cannot see the curve.
     pub description: String,
 }
@@ -99,6 +101,4 @@ pub struct WeekFigure {
     pub days: Vec<Tick>,
     /// Where days begin, hours.
     pub midnights: Vec<f64>,
-    /// GPUs, for the reserve.
-    pub gpus: Axis,
 }

@@ -1,16 +1,24 @@
 //! The calendar as a week of letters.
 
-use crate::plan::model::{CalendarDay, CalendarView, LevelView};
+use crate::plan::model::{CalendarDay, CalendarView, HolderView, LevelView};
 use crate::terminal::layout::{Columns, pad, row, width};
 use crate::terminal::paper::Paper;
 
 /// Days that are always shown; a later one that is the same as a week before says so.
 const DAYS_PER_WEEK: usize = 7;
+/// A longer legend is set as one paragraph.
+const LEGEND_LINES_MAX: usize = 12;
 
 pub(super) fn calendar(paper: &mut Paper, view: &CalendarView) {
     paper.heading("The calendar");
-    for holder in &view.holders {
-        paper.paragraph(&format!("{}  ", holder.letter), &holder.text);
+    let entry = |holder: &HolderView| format!("{} {}", holder.letter, holder.text);
+    if view.holders.len() > LEGEND_LINES_MAX {
+        paper.paragraph("", &view.holders.iter().map(entry).collect::<Vec<_>>().join(" · "));
+        paper.blank();
+    } else {
+        for holder in &view.holders {
+            paper.paragraph("", &entry(holder));
+        }
     }
     paper.paragraph("", &view.days_note);
     let label = view

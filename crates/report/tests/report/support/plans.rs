@@ -177,6 +177,11 @@ fn late() -> Plan {
             },
         ],
     }];
+    let chosen = &mut plan.candidates[1];
+    chosen.word = Some(PlanWord::Fail);
+    chosen.why = String::from("Nights and weekends hold two of three deadlines.");
+    chosen.deadlines_met = Some((2, 3));
+    chosen.gates[1].1 = PlanWord::Fail;
     plan.gates[1].word = PlanWord::Fail;
     plan.gates[1].reason = String::from("fine-tune (2nd of 2): 38.5 GPU-h are missing");
     plan
