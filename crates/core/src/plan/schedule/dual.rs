@@ -9,11 +9,13 @@
 //!
 //! Work is priced as well: a job with a deadline owes its need, and is paid for what it does. Three
 //! things make the bound smaller than it could be, and never larger: a job may do more than it needs
-//! where that is paid; runs at prices are a mixture, so that half a run may count; and what a run
+//! where that is paid; runs at prices are a mixture, so that half a run may count (at the last prices each
+//! job that must be done in time is asked anew, as a whole); and what a run
 //! does after its deadline costs nothing but the GPUs.
 
 use super::price::{Answer, Item, Paths, Prices, Role};
 use super::task::{Clock, Task, Worth};
+use super::whole::least_cost;
 use crate::plan::Problem;
 
 /// What a level's bound is asked under.
@@ -138,10 +140,16 @@ impl<'a> Dual<'a> {
             let step = length * (target - value.bound).max(1e-6) / norm;
             prices.climb(&value.slope, &scale, step);
         }
+        best = best.max(question.whole(&best_prices, &mut paths));
         let [all, firm] = best_prices.slot;
         let firm = all.iter().zip(firm).map(|(all, firm)| all + firm).collect();
         Bound { value: best, prices: [all, firm] }
     }
+}
+
+/// What a GPU costs a task that must not be preempted.
+fn firm_prices(prices: &Multipliers) -> Vec<f64> {
+    prices.slot[0].iter().zip(&prices.slot[1]).map(|(all, firm)| all + firm).collect()
 }
 
 /// The largest sum of modes, at most one of each task, that does not exceed a capacity: what is free
@@ -265,8 +273,7 @@ impl<'a> Question<'a> {
     fn value(&self, prices: &Multipliers, paths: &mut Paths) -> Value {
         let dual = self.dual;
         let slots = dual.clock.slots();
-        let firm: Vec<f64> =
-            prices.slot[0].iter().zip(&prices.slot[1]).map(|(all, firm)| all + firm).collect();
+        let firm = firm_prices(prices);
         let mut slope = Multipliers {
             slot: [
                 dual.capacity[0].iter().map(|capacity| -capacity).collect(),
@@ -283,16 +290,10 @@ impl<'a> Question<'a> {
         }
         for (place, item) in self.items.iter().enumerate() {
             let preemptible = dual.tasks[item.job].preemptible;
-            let earned = self.earned(item, prices, place);
-            let asked = Prices {
-                slot: if preemptible { &prices.slot[0] } else { &firm },
-                work: earned,
-                run: if self.aim == Aim::Changes { 2.0 } else { 0.0 },
-                loss: if item.role == Role::Due { self.unit(prices, Aim::Lost) } else { 0.0 },
-                pays_crossing: self.aim < Aim::Harvest,
-            };
+            let asked = self.asked(item, prices, place, &firm);
             let answer = item.answer(&asked, dual.clock, paths);
-            bound += answer.cost + self.owed(item, prices, earned, &answer, (place, &mut slope));
+            bound +=
+                answer.cost + self.owed(item, prices, asked.work, &answer, (place, &mut slope));
             for piece in &answer.pieces {
                 for slot in piece.from..piece.until {
                     slope.slot[0][slot] += item.gpus(piece);
@@ -310,6 +311,42 @@ impl<'a> Question<'a> {
         }
         self.close(prices, &mut bound, &mut slope);
         Value { bound, slope }
+    }
+
+    /// The bound at some prices where each job that must be done in time is done as a whole.
+    fn whole(&self, prices: &Multipliers, paths: &mut Paths) -> f64 {
+        let dual = self.dual;
+        let firm = firm_prices(prices);
+        let mut bound = self.value(prices, paths).bound;
+        for (place, item) in self.items.iter().enumerate() {
+            if item.role != Role::Due || !self.must(item) {
+                continue;
+            }
+            let asked = self.asked(item, prices, place, &firm);
+            let priced = item.answer(&asked, dual.clock, paths).cost + asked.work * item.need;
+            if let Some(whole) = least_cost(item, &asked, dual.clock) {
+                bound += (whole - priced).max(0.0);
+            }
+        }
+        bound
+    }
+
+    /// The prices that an item sees.
+    fn asked<'p>(
+        &self,
+        item: &Item,
+        prices: &'p Multipliers,
+        place: usize,
+        firm: &'p [f64],
+    ) -> Prices<'p> {
+        let preemptible = self.dual.tasks[item.job].preemptible;
+        Prices {
+            slot: if preemptible { &prices.slot[0] } else { firm },
+            work: self.earned(item, prices, place),
+            run: if self.aim == Aim::Changes { 2.0 } else { 0.0 },
+            loss: if item.role == Role::Due { self.unit(prices, Aim::Lost) } else { 0.0 },
+            pays_crossing: self.aim < Aim::Harvest,
+        }
     }
 
     /// What a GPU-hour of an item's work earns.

@@ -13,6 +13,7 @@ mod shortage;
 mod single;
 mod solve;
 mod task;
+mod whole;
 
 pub use answer::{Effort, JobOutcome, Shortage, Solution};
 pub use assign::assign;

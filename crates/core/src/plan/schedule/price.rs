@@ -9,6 +9,7 @@
 //! it earns no more than that. Without it a part of a long run would do for a short task.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use super::single::shortest;
 use super::task::{Clock, Piece, Task};
@@ -398,6 +399,43 @@ impl Item {
             answer.runs += 1.0;
         }
         answer.pieces.push(piece);
+    }
+
+    /// How many modes there are.
+    pub(super) fn modes(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// GPUs of a mode.
+    pub(super) fn gpus_of(&self, mode: usize) -> f64 {
+        self.modes[mode].gpus
+    }
+
+    /// Where runs that start at a slot may end; an end after the item's own stands for all of them.
+    pub(super) fn ends_of(&self, from: usize, mode: usize) -> Option<RangeInclusive<usize>> {
+        let mode = &self.modes[mode];
+        let shortest = from + self.shortest[from];
+        let crossing = self.until + usize::from(self.crosses);
+        let last = mode.longest[from].min(mode.reach[from]).min(crossing);
+        mode.enters[from]
+            .then(|| shortest.min(crossing)..=last)
+            .filter(|_| shortest <= crossing || self.crosses)
+    }
+
+    /// What a run costs whatever its length.
+    pub(super) fn fixed_cost(&self, mode: usize, prices: &Prices<'_>) -> f64 {
+        prices.run + prices.loss * self.modes[mode].gpus * (self.start + self.stop)
+    }
+
+    /// What it costs to go on after the end.
+    pub(super) fn crossing_cost(&self, mode: usize, prices: &Prices<'_>) -> f64 {
+        self.crossing_price(&self.modes[mode], prices)
+    }
+
+    /// Work of a run, before the item's end where it goes on after that.
+    pub(super) fn gain(&self, from: usize, until: usize, mode: usize, clock: &Clock) -> f64 {
+        let (until, stop) = if until > self.until { (self.until, 0.0) } else { (until, self.stop) };
+        self.modes[mode].rate * (clock.between(from, until) - self.start - stop).max(0.0)
     }
 
     /// GPUs of a piece.
