@@ -12,9 +12,11 @@ use cotenant_report::{
     Export, ExportFormat, ExportOptions, ExportRefusal, PlanReport, export, plan_from_json,
     plan_to_json,
 };
+use jiff::civil::date;
+use proptest::prelude::*;
 use serde::Deserialize;
 
-use crate::made_up_plans::{plan_samples, sharing_of};
+use crate::made_up_plans::{plan_samples, sharing_of, week};
 
 const OPTIONS: ExportOptions<'_> =
     ExportOptions { node: Some("gpu1"), account: None, namespace: "gpu-operator" };
@@ -433,4 +435,69 @@ fn reservations_ask_for_the_gpus_that_are_held() {
     let names: BTreeSet<_> =
         lines.iter().filter_map(|line| line.split("ReservationName=").nth(1)).collect();
     assert_eq!(names.len(), lines.len(), "each reservation has a name of its own");
+}
+
+/// The fields of a CSV text (RFC 4180), line by line.
+fn csv_fields(text: &str) -> Vec<Vec<String>> {
+    let mut lines = vec![vec![String::new()]];
+    let mut letters = text.chars().peekable();
+    let mut quoted = false;
+    while let Some(letter) = letters.next() {
+        let line = lines.last_mut().unwrap();
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                line.last_mut().unwrap().push('"');
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => line.push(String::new()),
+            '\r' if !quoted && letters.peek() == Some(&'\n') => {
+                letters.next();
+                lines.push(vec![String::new()]);
+            }
+            letter => line.last_mut().unwrap().push(letter),
+        }
+    }
+    assert!(!quoted, "every quote is closed");
+    lines.pop();
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_name_survives_the_files(name in any::<String>(), site in "\\PC{0,90}") {
+        let mut sample = plan_samples().swap_remove(0);
+        sample.plan = week(date(2026, 11, 2), 2, 60);
+        for tenant in &mut sample.plan.calendar.as_mut().unwrap().tenants {
+            tenant.name = format!("{name} {}", tenant.name);
+        }
+        let mut report = sample.report();
+        report.site = site;
+        let tenants = &report.calendar.as_ref().unwrap().tenants;
+
+        let lines = csv_fields(&written(&report, ExportFormat::Csv).text);
+        prop_assert_eq!(lines.len(), 1 + 48 * 8);
+        for line in &lines {
+            prop_assert_eq!(line.len(), lines[0].len());
+        }
+        prop_assert_eq!(&lines[1][6], &tenants[0].name);
+
+        let text = written(&report, ExportFormat::Ical).text;
+        for line in text.split("\r\n") {
+            prop_assert!(line.len() <= 75, "{line:?}");
+            prop_assert!(!line.contains(char::is_control), "{line:?}");
+        }
+        let events = events(&text);
+        prop_assert_eq!(events.len(), report.calendar.as_ref().unwrap().holds.len());
+        let uids: BTreeSet<_> = events.iter().map(|event| &event["UID"]).collect();
+        prop_assert_eq!(uids.len(), events.len());
+
+        // A line of the script is a comment or a command of ours, whatever is in a name.
+        for line in written(&report, ExportFormat::Slurm).text.lines() {
+            let ours = ["#", "set -eu", "TZ=UTC scontrol create reservation"];
+            prop_assert!(line.is_empty() || ours.iter().any(|head| line.starts_with(head)));
+        }
+    }
 }
