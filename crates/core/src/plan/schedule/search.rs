@@ -5,6 +5,7 @@
 //! jobs are put in under these prices, shaken a little.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -150,7 +151,11 @@ impl<'a> Search<'a> {
             let left = (steps - step) as f64 / steps as f64;
             let level = stage.aim as usize;
             let room = 0.002 * left * best.worth().0[level].abs();
-            self.step(&mut draft, stage, room);
+            if self.random.random_bool(0.5) {
+                self.step(&mut draft, stage, room);
+            } else {
+                self.step_inside(&mut draft, stage, room);
+            }
             if draft.worth().order(&best.worth()) == Ordering::Less {
                 best.clone_from(&draft);
             }
@@ -198,6 +203,97 @@ impl<'a> Search<'a> {
                 }
             }
         }
+        self.settle(draft, stage, before, kept, room);
+    }
+
+    /// Takes what some jobs do inside of an interval out and puts it in again.
+    fn step_inside(&mut self, draft: &mut Draft, stage: &Stage<'_>, room: f64) {
+        let slots = self.clock.slots();
+        let length = self.random.random_range(slots.div_ceil(40)..=slots.div_ceil(3));
+        let from = self.random.random_range(0..=slots - length.min(slots));
+        let inside = from..(from + length).min(slots);
+        let touches = |job: &usize| {
+            let task = &self.tasks[*job];
+            task.release < inside.end && inside.start < task.due
+        };
+        let due: Vec<usize> = stage.due.iter().copied().filter(touches).collect();
+        let other: Vec<usize> = stage.other.iter().copied().filter(touches).collect();
+        let mut chosen = self.choose(&due, usize::from(other.is_empty()), 5);
+        chosen.extend(self.choose(&other, 0, 6));
+        let before = draft.worth();
+        let mut kept = Vec::with_capacity(chosen.len());
+        for &job in &chosen {
+            let task = &self.tasks[job];
+            let pieces = draft.take(job, task, self.clock);
+            let stays = |piece: &Piece| {
+                piece.from < inside.start || piece.until > inside.end || piece.from >= task.due
+            };
+            draft.put(job, task, pieces.iter().copied().filter(stays).collect(), self.clock);
+            kept.push((job, pieces));
+        }
+        let manner = if self.random.random_bool(0.5) { Manner::Guided } else { Manner::Alone };
+        for &job in &chosen {
+            self.insert_inside(draft, job, &inside, stage.aim, manner);
+        }
+        self.settle(draft, stage, before, kept, room);
+    }
+
+    /// Adds to a task's runs what is best inside of an interval.
+    fn insert_inside(
+        &mut self,
+        draft: &mut Draft,
+        job: usize,
+        inside: &Range<usize>,
+        aim: Aim,
+        manner: Manner,
+    ) {
+        let task = &self.tasks[job];
+        if task.weight.is_some_and(|weight| weight <= 0.0) {
+            return;
+        }
+        let mut part = task.clone();
+        let stays = draft.pieces[job].clone();
+        part.need = task.need - task.work_of(&stays, self.clock);
+        // A run that stays may reach into the interval from either side.
+        let before = stays.iter().filter(|piece| piece.from < inside.start);
+        let after = stays.iter().filter(|piece| piece.from >= inside.start);
+        let first = before.map(|piece| piece.until).max().unwrap_or(0);
+        let last = after.map(|piece| piece.from).min().unwrap_or(task.due);
+        part.release = task.release.max(inside.start).max(first);
+        part.due = task.due.min(inside.end).min(last);
+        part.ends_inside = true;
+        let mut pieces = stays;
+        pieces.extend(self.best(draft, &part, aim, manner));
+        pieces.sort_unstable();
+        self.join(draft, job, &pieces);
+    }
+
+    /// Gives a task runs in place of those it has, which are among them.
+    fn join(&self, draft: &mut Draft, job: usize, pieces: &[Piece]) {
+        let task = &self.tasks[job];
+        let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len());
+        for &piece in pieces {
+            match joined.last_mut() {
+                Some(last) if last.until == piece.from && last.mode == piece.mode => {
+                    last.until = piece.until;
+                }
+                _ => joined.push(piece),
+            }
+        }
+        trim(task, &mut joined, self.clock);
+        draft.take(job, task, self.clock);
+        draft.put(job, task, joined, self.clock);
+    }
+
+    /// Keeps a step, or takes it back.
+    fn settle(
+        &mut self,
+        draft: &mut Draft,
+        stage: &Stage<'_>,
+        before: Worth,
+        kept: Vec<(usize, Vec<Piece>)>,
+        room: f64,
+    ) {
         if !self.keeps(stage, &before, draft, room) {
             for (job, _) in &kept {
                 draft.take(*job, &self.tasks[*job], self.clock);
@@ -295,17 +391,9 @@ impl<'a> Search<'a> {
         rest.release = free_from.max(task.due).max(task.release);
         rest.due = self.clock.slots();
         rest.weight = None;
-        let more = self.best(draft, &rest, Aim::Harvest, manner);
-        let mut pieces = draft.take(job, task, self.clock);
-        for piece in more {
-            match pieces.last_mut() {
-                Some(last) if last.until == piece.from && last.mode == piece.mode => {
-                    last.until = piece.until;
-                }
-                _ => pieces.push(piece),
-            }
-        }
-        trim(task, &mut pieces, self.clock);
-        draft.put(job, task, pieces, self.clock);
+        rest.ends_inside = true;
+        let mut pieces = draft.pieces[job].clone();
+        pieces.extend(self.best(draft, &rest, Aim::Harvest, manner));
+        self.join(draft, job, &pieces);
     }
 }

@@ -138,7 +138,7 @@ impl Single {
             }
             self.offer_idle_ends(task, ask, boundary, &mut best);
         }
-        if task.weight.is_some() {
+        if !task.ends_inside {
             self.offer_crossing_ends(task, ask, clock, &mut best);
         }
         best
@@ -215,7 +215,7 @@ impl Single {
                     let work = work + mode.rate * (clock.between(boundary, until) - task.start);
                     let next = self.node(until, state, self.bucket(task, work));
                     self.reach(next, cost, work, node, ask.work_value);
-                } else if task.weight.is_some() {
+                } else if !task.ends_inside {
                     let useful = (clock.between(boundary, until) - task.stop)
                         .min(clock.between(boundary, task.due));
                     let work = work + mode.rate * (useful - task.start).max(0.0);

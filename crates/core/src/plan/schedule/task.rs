@@ -84,6 +84,8 @@ pub(super) struct Task {
     pub(super) start: f64,
     /// Hours at the end of a run without work.
     pub(super) stop: f64,
+    /// Whether runs must end by `due`, even of a task with a deadline.
+    pub(super) ends_inside: bool,
 }
 
 impl Task {
@@ -112,6 +114,7 @@ impl Task {
             min_run: job.min_run.max(1),
             start: job.start_hours,
             stop: job.stop_hours,
+            ends_inside: job.deadline.is_none(),
         }
     }
 
