@@ -23,6 +23,10 @@ pub(crate) enum Verb {
     Try(TryOptions),
     /// Check a site file: every problem at once, each with its place
     Check(CheckOptions),
+    /// Show what the load is by time: traces, tables of rates, a metrics server
+    Demand(DemandOptions),
+    /// Say who may hold which GPU when, what is kept for bursts, and which deadlines hold
+    Plan(PlanOptions),
     /// Print the JSON Schema of the site file, or of the report
     Schema(SchemaOptions),
     /// Run tests A (inference alone), B (training alone) and C (both), and keep the evidence
@@ -82,6 +86,92 @@ pub(crate) enum CheckFormat {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct DemandOptions {
+    /// Files of requests or rates, or a site file with `--workload`; several files of one kind are
+    /// read as one history
+    #[arg(required = true)]
+    pub(crate) sources: Vec<PathBuf>,
+    /// Read the sources as the demand of this workload of a site file
+    #[arg(long)]
+    pub(crate) workload: Option<String>,
+    /// The zone in which hours and days are told
+    #[arg(long, default_value = "UTC")]
+    pub(crate) time_zone: String,
+    /// The instant of the first row, for times that are relative (RFC 3339)
+    #[arg(long)]
+    pub(crate) begins: Option<jiff::Timestamp>,
+    /// Mean seconds that a request stays in the engine, for sources that state none
+    #[arg(long, value_parser = above_zero)]
+    pub(crate) service_seconds: Option<f64>,
+    /// Length of a bin of the week, minutes
+    #[arg(long, default_value_t = 60)]
+    pub(crate) bin_minutes: u32,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: PlanFormat,
+    /// Write the answer to this file instead of standard output
+    #[arg(long)]
+    pub(crate) out: Option<PathBuf>,
+    /// The instant to plan for (RFC 3339); without it, the site's own, else the calendar's start
+    #[arg(long)]
+    pub(crate) as_of: Option<jiff::Timestamp>,
+    /// Weeks to draw from the history for the promises
+    #[arg(long, default_value_t = 200)]
+    pub(crate) weeks_drawn: u32,
+    /// Seed of everything that is drawn
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many times to look for a better calendar
+    #[arg(long, default_value_t = 4_000)]
+    pub(crate) steps: u64,
+    /// The node's name in Slurm, for `--format slurm`
+    #[arg(long)]
+    pub(crate) node: Option<String>,
+    /// The Slurm account that may use the reservations, for `--format slurm`
+    #[arg(long)]
+    pub(crate) account: Option<String>,
+    /// The namespace of the ConfigMap, for `--format gpu-operator`
+    #[arg(long, default_value = "gpu-operator")]
+    pub(crate) namespace: String,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    /// For people, at most 80 columns
+    Text,
+    /// For programs; versioned, see `cotenant schema --of plan`
+    Json,
+    /// One self-contained page
+    Html,
+    /// One row for each window and GPU
+    Csv,
+    /// The calendar for calendar programs (iCalendar)
+    Ical,
+    /// Configuration of mig-parted
+    MigParted,
+    /// ConfigMap of the GPU Operator's MIG manager
+    GpuOperator,
+    /// Sharing configuration of the Kubernetes device plugin
+    DevicePlugin,
+    /// Commands that set up MPS
+    Mps,
+    /// Reservations and gres lines of Slurm
+    Slurm,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct SchemaOptions {
     /// What to describe
     #[arg(long, value_enum, default_value = "site")]
@@ -94,6 +184,8 @@ pub(crate) enum SchemaOf {
     Site,
     /// The report of `verdict --format json`
     Report,
+    /// The plan of `plan --format json`
+    Plan,
 }
 
 #[derive(Debug, Args)]

@@ -69,17 +69,17 @@ impl Grid {
 
     /// The windows that a weekly window of the site touches, as a flag for each window. A window is
     /// marked when any part of it lies inside.
-    pub fn touched(&self, weekly: &WeeklyWindow) -> Vec<bool> {
-        self.windows.iter().map(|window| self.touches(window, weekly)).collect()
+    pub fn touched(&self, weekly: WeeklyWindow) -> Vec<bool> {
+        self.windows.iter().map(|window| touches(window, weekly)).collect()
     }
+}
 
-    fn touches(&self, window: &Window, weekly: &WeeklyWindow) -> bool {
-        let minutes = (window.hours() * 60.0).round() as u32;
-        (0..minutes.max(1)).any(|offset| {
-            let at = (window.minute_of_week + offset) % MINUTES_PER_WEEK;
-            contains_minute(weekly, at)
-        })
-    }
+/// Whether any minute of a window lies inside of a weekly window.
+fn touches(window: &Window, weekly: WeeklyWindow) -> bool {
+    let minutes = (window.hours() * 60.0).round() as u32;
+    (0..minutes.max(1)).any(|offset| {
+        contains_minute(&weekly, (window.minute_of_week + offset) % MINUTES_PER_WEEK)
+    })
 }
 
 /// The first instant of a local day. Where the clock is put forward at midnight, the day begins
@@ -102,4 +102,77 @@ pub fn minute_of_week(at: Timestamp, time_zone: &TimeZone) -> u32 {
     let local = time_zone.to_datetime(at);
     let day = local.weekday().to_monday_zero_offset() as u32;
     day * 24 * 60 + local.hour() as u32 * 60 + local.minute() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(zone: &str, begins: &str, days: u32, minutes: u32) -> Grid {
+        let zone = TimeZone::get(zone).unwrap();
+        Grid::new(zone, begins.parse().unwrap(), days, minutes).unwrap()
+    }
+
+    fn hours(grid: &Grid) -> f64 {
+        grid.windows.iter().map(Window::hours).sum()
+    }
+
+    #[test]
+    fn a_week_has_336_half_hours_and_follows_without_a_gap() {
+        let grid = grid("Europe/Berlin", "2026-12-07", 7, 30);
+        assert_eq!(grid.windows.len(), 336);
+        assert_eq!(grid.windows[0].minute_of_week, 0, "it is a Monday");
+        assert!(grid.windows.windows(2).all(|pair| pair[0].end == pair[1].start));
+    }
+
+    #[test]
+    fn days_of_23_and_25_hours_have_their_windows() {
+        // The European clock goes forward on 28 March 2027 and back on 31 October 2027.
+        let spring = grid("Europe/Berlin", "2027-03-28", 1, 30);
+        assert_eq!(spring.windows.len(), 46);
+        let autumn = grid("Europe/Berlin", "2027-10-31", 1, 30);
+        assert_eq!(autumn.windows.len(), 50);
+        // Between 02:00 and 03:00 the clock on the wall shows each half hour twice.
+        let at_two = autumn.windows.iter().filter(|w| w.minute_of_week % 1440 == 120).count();
+        assert_eq!(at_two, 2);
+        assert!(spring.windows.iter().all(|w| w.minute_of_week % 1440 / 60 != 2), "no such hour");
+        let week = grid("Europe/Berlin", "2027-03-22", 7, 60);
+        assert!((hours(&week) - 167.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_leap_day_is_a_day_like_any_other() {
+        let grid = grid("UTC", "2028-02-28", 2, 60);
+        assert_eq!(grid.windows.len(), 48);
+        let last = grid.time_zone.to_datetime(grid.windows[47].start);
+        assert_eq!(last.date().to_string(), "2028-02-29");
+        assert_eq!(grid.windows[24].minute_of_week, 1440, "29 February 2028 is a Tuesday");
+    }
+
+    #[test]
+    fn a_zone_whose_clock_moves_by_half_an_hour_is_covered_too() {
+        // Lord Howe Island moves its clock by 30 minutes; the day of the change has 24.5 hours.
+        let grid = grid("Australia/Lord_Howe", "2027-04-04", 1, 60);
+        assert!((hours(&grid) - 24.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_window_is_touched_when_any_part_of_it_lies_inside() {
+        let grid = grid("UTC", "2026-12-07", 7, 60);
+        let weekly = WeeklyWindow::parse("Sun 02:30-03:30").unwrap();
+        let touched = grid.touched(weekly);
+        assert_eq!(touched.iter().filter(|it| **it).count(), 2);
+        assert!(touched[6 * 24 + 2] && touched[6 * 24 + 3]);
+        let overnight = WeeklyWindow::parse("Sun 23:00-01:00").unwrap();
+        let touched = grid.touched(overnight);
+        assert!(touched[6 * 24 + 23] && touched[0], "it wraps around the week");
+    }
+
+    #[test]
+    fn lengths_that_do_not_divide_an_hour_are_refused() {
+        for minutes in [0, 7, 45, 90] {
+            let day = "2026-12-07".parse().unwrap();
+            assert!(Grid::new(TimeZone::UTC, day, 7, minutes).is_none(), "{minutes}");
+        }
+    }
 }

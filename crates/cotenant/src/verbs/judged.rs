@@ -111,7 +111,15 @@ fn sorted(stored: StoredEvidence) -> (Vec<Run>, Vec<(String, String)>, Vec<Strin
     (runs, excluded, remarks)
 }
 
-fn site_lines(site: &Site) -> Vec<String> {
+/// The runs that count, from a folder of evidence.
+pub(crate) fn runs(evidence: &Path) -> Result<Vec<Run>, Failure> {
+    let store = Store::open(evidence).map_err(|error| evidence_failure(&error))?;
+    let stored =
+        store.read_all(ReadWhat { gaps: false }).map_err(|error| evidence_failure(&error))?;
+    Ok(sorted(stored).0)
+}
+
+pub(crate) fn site_lines(site: &Site) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(server) = site.server() {
         lines.push(match &server.gpu {

@@ -1,10 +1,13 @@
 //! One file per verb.
 
 pub(crate) mod check;
+pub(crate) mod demand;
 pub(crate) mod engine;
 pub(crate) mod exclude;
+pub(crate) mod histories;
 pub(crate) mod judged;
 pub(crate) mod measure;
+pub(crate) mod plan;
 pub(crate) mod schema;
 pub(crate) mod session;
 pub(crate) mod status;

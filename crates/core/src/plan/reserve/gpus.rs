@@ -5,7 +5,7 @@ use crate::site::ReplicaCapacity;
 
 /// What one replica carries in a unit; `None` where the site does not say, or says nothing that can
 /// carry demand. Of GPUs it carries those that it has.
-pub(super) fn figure_of(capacity: &ReplicaCapacity, unit: WorkUnit) -> Option<f64> {
+pub(in crate::plan) fn figure_of(capacity: &ReplicaCapacity, unit: WorkUnit) -> Option<f64> {
     let figure = match unit {
         WorkUnit::Requests => capacity.requests.as_ref()?.per_second,
         WorkUnit::RequestsInFlight => capacity.requests_in_flight?,

@@ -29,6 +29,7 @@ mod slot;
 mod tail;
 mod windows;
 
+pub(in crate::plan) use gpus::figure_of;
 pub use gpus::gpus_for;
 pub use question::{ReserveQuestion, ReserveRefusal, missing_for_reserve};
 pub use windows::plan_reserve;

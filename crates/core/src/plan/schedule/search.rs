@@ -38,7 +38,10 @@ pub(super) struct Search<'a> {
     random: Pcg64,
     free: Vec<u32>,
     price: Vec<f64>,
+    edge: [Vec<f64>; 2],
     guide: Bound,
+    /// Hours that a transition takes, over the tasks.
+    transition: f64,
 }
 
 /// How jobs are put in.
@@ -76,6 +79,8 @@ impl<'a> Search<'a> {
             random: Pcg64::seed_from_u64(effort.seed),
             free: Vec::new(),
             price: Vec::new(),
+            edge: [Vec::new(), Vec::new()],
+            transition: tasks.iter().map(Task::transitions).sum::<f64>() / tasks.len().max(1) as f64,
             guide: Bound::default(),
         }
     }
@@ -357,9 +362,17 @@ impl<'a> Search<'a> {
         // How much work weighs against transitions on the way, where as much as can be is to be done.
         let work_value = 10_f64.powf(self.random.random_range(-3.0..0.0));
         let at_price = harvests || (guided && aim == Aim::Late);
+        let cut = match (at_price, aim) {
+            (true, Aim::Late) => self.transition * weight,
+            (true, _) => self.transition,
+            (false, _) => GPU_HOUR_PRICE,
+        };
+        let cut = cut * (self.random.random_range(0.0..std::env::var("FR").map_or(1.0, |t| t.parse().unwrap_or(1.0))) as f64).max(0.0);
+        self.price_edges(cut);
         let ask = Ask {
             free: &self.free,
             price: &self.price,
+            edge: [&self.edge[0], &self.edge[1]],
             loss_price: match (harvests, at_price) {
                 (true, _) => 0.0,
                 (false, true) => GPU_HOUR_PRICE,
@@ -376,6 +389,22 @@ impl<'a> Search<'a> {
             undone_price: at_price.then_some(weight),
         };
         self.single.best(task, &ask, self.clock)
+    }
+
+    /// A run that starts or stops where its GPU is free on both sides cuts what is free in two, and
+    /// somebody else pays another transition for that.
+    fn price_edges(&mut self, cut: f64) {
+        let free = &self.free;
+        let slots = free.len();
+        let [starts, stops] = &mut self.edge;
+        starts.clear();
+        stops.clear();
+        for boundary in 0..=slots {
+            let before = boundary.checked_sub(1).map_or(0, |slot| free[slot]);
+            let after = free.get(boundary).copied().unwrap_or(0);
+            starts.push(if before >= after { cut } else { 0.0 });
+            stops.push(if after >= before { cut } else { 0.0 });
+        }
     }
 
     /// Work that missed its deadline goes on like work without one.

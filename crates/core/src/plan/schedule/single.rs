@@ -13,6 +13,8 @@ pub(super) struct Ask<'a> {
     pub(super) free: &'a [u32],
     /// What a GPU held in each slot costs.
     pub(super) price: &'a [f64],
+    /// What it costs, for each GPU, to start and to stop at each boundary.
+    pub(super) edge: [&'a [f64]; 2],
     /// What a GPU-hour lost to a transition costs.
     pub(super) loss_price: f64,
     /// What a run costs.
@@ -164,7 +166,8 @@ impl Single {
             let stopped = work - mode.rate * task.stop;
             let done = stopped >= task.enough();
             let idle = self.node(boundary, 0, self.bucket(task, stopped));
-            self.reach(idle, cost, stopped, node, ask.work_value);
+            let edge = ask.edge[1][boundary] * f64::from(mode.gpus);
+            self.reach(idle, cost + edge, stopped, node, ask.work_value);
             if goes_on && !done {
                 let more = work + mode.rate * clock.slot(boundary);
                 let next = self.node(boundary + 1, state, self.bucket(task, more));
@@ -204,7 +207,8 @@ impl Single {
             }
             let gpus = f64::from(mode.gpus);
             let price: f64 = ask.price[boundary..until].iter().sum();
-            let price = gpus * (price + ask.loss_price * task.transitions()) + ask.run_price;
+            let price = price + ask.edge[0][boundary] + ask.loss_price * task.transitions();
+            let price = gpus * price + ask.run_price;
             for bucket in 0..open {
                 let node = self.node(boundary, 0, bucket);
                 if self.back[node] == NOWHERE {

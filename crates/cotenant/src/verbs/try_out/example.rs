@@ -28,16 +28,19 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.6;
+const LOAD: f64 = 0.65;
 /// The objective of time to first token: this many times what the pilot saw alone.
-const TTFT_FACTOR: f64 = 2.5;
+const TTFT_FACTOR: f64 = 1.5;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 1.5;
+const E2E_FACTOR: f64 = 2.5;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
 const PROMPT: (u32, u32) = (64, 128);
 const OUTPUT: (u32, u32) = (12, 20);
+/// Threads of the trainer for each usable core. A trainer brings workers beside its compute threads,
+/// and where threads share cores it is their number that divides them.
+const TRAINER_THREADS_PER_CORE: u32 = 2;
 /// Steps of the example job.
 const STEPS: u64 = 20_000;
 /// Steps between two checkpoints.
@@ -120,7 +123,7 @@ impl Load {
 pub(super) struct Example {
     program: String,
     port: u16,
-    /// Threads of each workload: all usable cores, as both would have with the machine to themselves.
+    /// Threads of the engine: all usable cores.
     threads: u32,
     pub(super) load: Load,
     /// TTFT p95, E2E p95 and mean step, seconds: pilot and objective.
@@ -201,6 +204,7 @@ impl Example {
     /// The site file.
     pub(super) fn yaml(&self) -> String {
         let Self { program, port, threads, .. } = self;
+        let trainer_threads = threads * TRAINER_THREADS_PER_CORE;
         let program = serde_json::Value::String(program.clone());
         let (prompt, output) = match &self.load {
             Load::Poisson { .. } => (Some(PROMPT), Some(OUTPUT)),
@@ -264,7 +268,7 @@ workloads:
   - name: tune                     # the same architecture, trained on synthetic text
     training:
       launch:
-        argv: [{program}, engine, train, --model-size, tiny, --threads, "{threads}", --batch, "4",
+        argv: [{program}, engine, train, --model-size, tiny, --threads, "{trainer_threads}", --batch, "4",
                --sequence, "128",
                --steps, "{STEPS}", --checkpoint-dir, checkpoints,
                --checkpoint-every, "{CHECKPOINT_EVERY}", --resume]

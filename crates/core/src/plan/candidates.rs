@@ -1,0 +1,364 @@
+//! The ways of sharing, in the order in which they are to be considered: whole GPUs split for good,
+//! whole GPUs lent at quiet hours, then partitions and time-slices where they gain something, and a
+//! second server last.
+
+use super::calendar::{maintained, slots};
+use super::grid::Grid;
+use super::model::{Candidate, InferencePlan, Outcome, PlanWord};
+use super::problem::{Problem, Slot};
+use super::question::{PlanQuestion, Posed};
+use super::schedule::{Effort, Solution, solve};
+use crate::gpu::sharing::{Gives, Mechanism, rule};
+use crate::gpu::{self, MigSupport};
+use crate::verdict::GateKind;
+
+/// A candidate with the schedule behind it, where one was made.
+pub(super) struct Considered {
+    pub(super) candidate: Candidate,
+    pub(super) scheduled: Option<(Problem, Solution)>,
+}
+
+/// Late work below this much does not count as late, GPU-hours.
+const NOTHING_LATE: f64 = 1e-6;
+
+/// Looks at the ways of sharing one after the other. The first whose inference has its reserve and
+/// whose deadlines all hold is chosen; where none is, the one with the least late work.
+pub(super) fn consider(
+    question: &PlanQuestion<'_>,
+    grid: &Grid,
+    reserves: &[InferencePlan],
+    posed: &Posed,
+) -> Vec<Considered> {
+    let split = whole_gpu_split(question, grid, reserves, posed);
+    let lending = lending(question, grid, reserves, posed, &split);
+    let mut list = vec![split, lending];
+    let chosen = chosen(&list);
+    if let Some(considered) = list.get_mut(chosen) {
+        considered.candidate.chosen = true;
+    }
+    let is_enough = list.iter().any(|considered| considered.candidate.word == Some(PlanWord::NotProven));
+    let idle = idle_gpu_hours(grid, reserves, question);
+    for mechanism in [Mechanism::Mig, Mechanism::MpsStatic, Mechanism::MpsDefault, Mechanism::TimeSlicing]
+    {
+        list.push(partition(question, mechanism, is_enough, idle));
+    }
+    list.push(two_servers(&list, is_enough));
+    list
+}
+
+fn chosen(list: &[Considered]) -> usize {
+    let is_enough =
+        |considered: &Considered| considered.candidate.word == Some(PlanWord::NotProven);
+    if let Some(first) = list.iter().position(is_enough) {
+        return first;
+    }
+    let late = |considered: &Considered| {
+        considered.scheduled.as_ref().and_then(|(_, solution)| solution.levels.first()).map_or(
+            f64::INFINITY,
+            |level| level.value,
+        )
+    };
+    let best = list.iter().enumerate().min_by(|(_, a), (_, b)| late(a).total_cmp(&late(b)));
+    best.map_or(0, |(index, _)| index)
+}
+
+/// GPUs that inference needs at its highest, reserve included.
+fn peak_need(reserves: &[InferencePlan]) -> u32 {
+    let windows = reserves.iter().map(|plan| plan.windows.len()).max().unwrap_or(0);
+    let need = |window: usize| {
+        reserves
+            .iter()
+            .filter_map(|plan| plan.windows.get(window))
+            .map(|need| need.reserved + need.hot + need.lent)
+            .sum::<u32>()
+    };
+    (0..windows).map(need).max().unwrap_or(0)
+}
+
+/// Whole GPUs, each of one owner for good.
+fn whole_gpu_split(
+    question: &PlanQuestion<'_>,
+    grid: &Grid,
+    reserves: &[InferencePlan],
+    posed: &Posed,
+) -> Considered {
+    let gpus = posed.problem.gpus;
+    let inference = peak_need(reserves);
+    let left = gpus.saturating_sub(inference);
+    let down = maintained(question.site, grid);
+    let problem = Problem {
+        slots: grid
+            .windows
+            .iter()
+            .zip(down)
+            .map(|(window, is_down)| Slot {
+                hours: window.hours(),
+                firm: if is_down { 0 } else { left },
+                lendable: 0,
+            })
+            .collect(),
+        ..posed.problem.clone()
+    };
+    let effort = Effort {
+        steps_max: question.effort.steps_max / 2,
+        seed: question.effort.seed,
+    };
+    let name = format!("whole-GPU split {inference} + {left}");
+    let fits = inference <= gpus;
+    let why = if fits {
+        "the simplest: each GPU has one owner, memory is predictable, nothing changes hands".into()
+    } else {
+        format!("inference alone needs {inference} GPUs at its highest and there are {gpus}")
+    };
+    let solution = solve(&problem, &effort);
+    scheduled(question, name, "whole_gpu", why, problem, solution, fits)
+}
+
+/// Whole GPUs, lent where inference does not need them.
+fn lending(
+    question: &PlanQuestion<'_>,
+    grid: &Grid,
+    reserves: &[InferencePlan],
+    posed: &Posed,
+    split: &Considered,
+) -> Considered {
+    let gpus = posed.problem.gpus;
+    let fits = peak_need(reserves) <= gpus;
+    let split_is_enough = split.candidate.word == Some(PlanWord::NotProven);
+    let why = if split_is_enough {
+        "looked at for what it would add: the split already meets what is asked for".to_owned()
+    } else {
+        "the split is not enough: GPUs are lent by the hour and come back before they are needed"
+            .to_owned()
+    };
+    let problem = Problem {
+        slots: slots(question.site, grid, reserves, gpus),
+        ..posed.problem.clone()
+    };
+    let solution = solve(&problem, &question.effort);
+    scheduled(
+        question,
+        "whole GPUs lent at quiet hours".to_owned(),
+        "temporal",
+        why,
+        problem,
+        solution,
+        fits,
+    )
+}
+
+fn scheduled(
+    question: &PlanQuestion<'_>,
+    name: String,
+    mode: &'static str,
+    why: String,
+    problem: Problem,
+    solution: Solution,
+    fits: bool,
+) -> Considered {
+    let (met, all) = deadlines_met(&problem, &solution);
+    let is_complete = met == all;
+    let gpu_hours =
+        solution.late.iter().map(|outcome| outcome.gpu_hours - outcome.gpu_hours_lost).sum();
+    let word = |holds: bool| if holds { PlanWord::NotProven } else { PlanWord::Fail };
+    let isolation = isolation_word(question, Mechanism::WholeGpu);
+    let gates = vec![
+        (GateKind::Inference.name().to_owned(), word(fits)),
+        (GateKind::Completion.name().to_owned(), word(is_complete)),
+        (GateKind::Isolation.name().to_owned(), isolation),
+    ];
+    let mut to_test = vec![
+        format!("cotenant measure {} --tests a,b,c", question.site_file),
+    ];
+    if mode == "temporal" {
+        to_test.push("the reclaim under load: each C block of that run ends with one".to_owned());
+    }
+    Considered {
+        candidate: Candidate {
+            name,
+            mode,
+            looked_at: true,
+            why,
+            word: Some(word(fits && is_complete && isolation == PlanWord::NotProven)),
+            gpu_hours: Some(gpu_hours),
+            deadlines_met: Some((met, all)),
+            gates,
+            to_test,
+            chosen: false,
+        },
+        scheduled: Some((problem, solution)),
+    }
+}
+
+/// Jobs with a deadline that are done by it, of all that have one.
+pub(super) fn deadlines_met(problem: &Problem, solution: &Solution) -> (u32, u32) {
+    let with_deadline =
+        problem.jobs.iter().zip(&solution.late).filter(|(job, _)| job.deadline.is_some());
+    let mut counts = (0, 0);
+    for (job, outcome) in with_deadline {
+        counts.1 += 1;
+        let late = (job.work - outcome.work_done_in_time) / job.work_per_gpu_hour_max();
+        counts.0 += u32::from(late < NOTHING_LATE);
+    }
+    counts
+}
+
+/// GPU-hours of the calendar that whole replicas hold and the expected demand does not use: the most
+/// that a partition of GPUs could gain. `None` where demand is not known in GPUs.
+fn idle_gpu_hours(
+    grid: &Grid,
+    reserves: &[InferencePlan],
+    question: &PlanQuestion<'_>,
+) -> Option<f64> {
+    let mut idle = 0.0;
+    for plan in reserves {
+        let (_, inference) =
+            question.site.inference().find(|(workload, _)| workload.name == plan.workload)?;
+        let capacity = inference.capacity.as_ref()?;
+        for (window, need) in grid.windows.iter().zip(&plan.windows) {
+            // Whole GPUs of the smallest number of replicas give the figure of one replica.
+            let figure = super::reserve::figure_of(capacity, plan.binding)?;
+            let used = need.demand / figure * plan.replica_gpus;
+            let held = f64::from(need.reserved + need.hot);
+            idle += (held - used).max(0.0) * window.hours();
+        }
+    }
+    Some(idle)
+}
+
+/// What the isolation rules of a mechanism say about what the site requires.
+fn isolation_word(question: &PlanQuestion<'_>, mechanism: Mechanism) -> PlanWord {
+    let needs = question.site.operations.isolation.iter().flat_map(|need| &need.properties);
+    let is_refused = |property: &crate::site::IsolationProperty| {
+        rule(mechanism, *property).gives == Gives::No
+    };
+    if needs.into_iter().any(is_refused) { PlanWord::Fail } else { PlanWord::NotProven }
+}
+
+/// A way of sharing one GPU. It is looked at only where whole GPUs are not enough.
+fn partition(
+    question: &PlanQuestion<'_>,
+    mechanism: Mechanism,
+    is_enough: bool,
+    idle: Option<f64>,
+) -> Considered {
+    let (name, mode) = match mechanism {
+        Mechanism::Mig => ("MIG partitions", "mig"),
+        Mechanism::MpsStatic => ("MPS with static partitions", "mps"),
+        Mechanism::MpsDefault => ("MPS with percentages", "mps"),
+        Mechanism::TimeSlicing => ("time-slicing", "time_slicing"),
+        Mechanism::WholeGpu => ("whole GPUs", "whole_gpu"),
+    };
+    let mut candidate = Candidate {
+        name: name.to_owned(),
+        mode,
+        looked_at: false,
+        why: String::new(),
+        word: None,
+        gpu_hours: None,
+        deadlines_met: None,
+        gates: Vec::new(),
+        to_test: Vec::new(),
+        chosen: false,
+    };
+    if is_enough {
+        candidate.why = "not looked at: whole GPUs already meet what is asked for, and a shared GPU \
+                         would add risk and gain nothing that is asked for"
+            .into();
+        return Considered { candidate, scheduled: None };
+    }
+    if let Some(refused) = refused_by_device(question, mechanism) {
+        candidate.looked_at = true;
+        candidate.word = Some(PlanWord::Fail);
+        candidate.why = refused;
+        return Considered { candidate, scheduled: None };
+    }
+    let isolation = isolation_word(question, mechanism);
+    candidate.looked_at = true;
+    candidate.word = Some(isolation);
+    candidate.gates = vec![(GateKind::Isolation.name().to_owned(), isolation)];
+    candidate.gpu_hours = idle;
+    candidate.why = why_partition(mechanism, isolation, idle);
+    if isolation == PlanWord::NotProven {
+        candidate.to_test = vec![
+            format!("set `sharing: {{ mode: {{ {mode}: … }} }}` and run"),
+            format!("cotenant measure {} --tests a,b,c", question.site_file),
+        ];
+    }
+    Considered { candidate, scheduled: None }
+}
+
+/// Why the device cannot do it at all, where the catalogue knows.
+fn refused_by_device(question: &PlanQuestion<'_>, mechanism: Mechanism) -> Option<String> {
+    if mechanism != Mechanism::Mig {
+        return None;
+    }
+    let name = question.site.server()?.gpu.as_deref()?;
+    let sku = gpu::find(name)?;
+    matches!(sku.mig, MigSupport::No).then(|| format!("{} has no MIG", sku.product))
+}
+
+fn why_partition(mechanism: Mechanism, isolation: PlanWord, idle: Option<f64>) -> String {
+    let gain = match idle {
+        Some(hours) => format!(
+            "could gain at most the {hours:.0} GPU-h that whole replicas hold beyond the expected \
+             demand"
+        ),
+        None => "what it could gain is not known: demand is not known in GPUs".to_owned(),
+    };
+    if isolation == PlanWord::Fail {
+        return format!("{gain}; but it does not give the isolation that the site requires");
+    }
+    let caution = match mechanism {
+        Mechanism::Mig => "a partition of hardware is no promise of performance: the exact model \
+                           must fit its slice, and the peak must be replayed in it",
+        Mechanism::MpsStatic | Mechanism::MpsDefault => {
+            "a fault of one client ends all clients of the GPU"
+        }
+        Mechanism::TimeSlicing => "it isolates nothing, and never proves an objective by itself",
+        Mechanism::WholeGpu => "each GPU has one owner",
+    };
+    format!("{gain}; {caution}")
+}
+
+/// A second server, which comes last and never by a threshold of utilisation.
+fn two_servers(list: &[Considered], is_enough: bool) -> Considered {
+    let why = if is_enough {
+        "not looked at: one server is enough as far as arithmetic can see".to_owned()
+    } else {
+        let best = list
+            .iter()
+            .filter_map(|considered| considered.candidate.deadlines_met)
+            .map(|(met, all)| format!("{met} of {all} deadlines"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        format!(
+            "to be looked at when nothing above helps: on one server the calendars meet {best}. \
+             First see the changes beside the certificates: another hour, a faster reclaim or \
+             another class of service is often cheaper"
+        )
+    };
+    Considered {
+        candidate: Candidate {
+            name: "two servers".to_owned(),
+            mode: "two_servers",
+            looked_at: !is_enough,
+            why,
+            word: None,
+            gpu_hours: None,
+            deadlines_met: None,
+            gates: Vec::new(),
+            to_test: Vec::new(),
+            chosen: false,
+        },
+        scheduled: None,
+    }
+}
+
+/// The word of an outcome of a check: only what fails says FAIL.
+pub(super) fn word_of(outcome: Outcome) -> PlanWord {
+    match outcome {
+        Outcome::Fails => PlanWord::Fail,
+        Outcome::Open | Outcome::Holds => PlanWord::NotProven,
+    }
+}
