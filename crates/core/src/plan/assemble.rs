@@ -4,10 +4,10 @@ use jiff::Timestamp;
 
 use super::backtest::{BacktestQuestion, Held, backtest};
 use super::calendar::lay_out;
-use super::candidates::{Considered, consider};
+use super::candidates::{Considered, consider, starved};
 use super::certificates::certificates;
 use super::checks::checks;
-use super::gates::{gates, word};
+use super::gates::{Unmet, gates, word};
 use super::grid::{Grid, MINUTES_PER_WEEK};
 use super::jobs::transition_hours;
 use super::model::{Backtest, Check, InferencePlan, Plan, Promise};
@@ -50,7 +50,7 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
         outcomes: &solution.late,
         weeks: &weeks,
     });
-    let late = late_jobs(&promised);
+    let unmet = Unmet { late: late_jobs(&promised), starved: starved(problem, solution) };
     let calendar = lay_out(
         question.site,
         &grid,
@@ -60,7 +60,7 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
         solution.levels.clone(),
     );
     let tested = replayed(question, &grid, &reserved.plans, gpus);
-    let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &late);
+    let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &unmet);
     let (word, reason) = word(&gates);
     let mut conditions: Vec<String> =
         gates.iter().flat_map(|gate| gate.would_be_conditional_on.iter().cloned()).collect();
@@ -122,7 +122,7 @@ fn chosen(considered: &[Considered]) -> Option<(&Problem, &Solution)> {
 
 /// A plan of the cheap checks alone.
 fn without_calendar(question: &PlanQuestion<'_>, checks: Vec<Check>, missing: String) -> Plan {
-    let gates = gates(question, &checks, &[], question.site.gpu_count(), &[], &[]);
+    let gates = gates(question, &checks, &[], question.site.gpu_count(), &[], &Unmet::default());
     let (word, reason) = word(&gates);
     let mut all = vec![missing];
     all.extend(checks.iter().flat_map(|check| check.missing.iter().cloned()));

@@ -157,7 +157,7 @@ fn scheduled(
     fits: bool,
 ) -> Considered {
     let (met, all) = deadlines_met(&problem, &solution);
-    let is_complete = met == all;
+    let is_complete = met == all && starved(&problem, &solution).is_empty();
     let gpu_hours =
         solution.late.iter().map(|outcome| outcome.gpu_hours - outcome.gpu_hours_lost).sum();
     let word = |holds: bool| if holds { PlanWord::NotProven } else { PlanWord::Fail };
@@ -201,6 +201,21 @@ pub(super) fn deadlines_met(problem: &Problem, solution: &Solution) -> (u32, u32
         counts.0 += u32::from(late < NOTHING_LATE);
     }
     counts
+}
+
+/// The workloads of which no job runs at all.
+pub(super) fn starved(problem: &Problem, solution: &Solution) -> Vec<String> {
+    let mut starved: Vec<String> = Vec::new();
+    let runs = |workload: &str| {
+        let jobs = problem.jobs.iter().zip(&solution.late);
+        jobs.filter(|(job, _)| job.workload == workload).any(|(_, outcome)| outcome.gpu_hours > 0.0)
+    };
+    for job in &problem.jobs {
+        if !starved.contains(&job.workload) && !runs(&job.workload) {
+            starved.push(job.workload.clone());
+        }
+    }
+    starved
 }
 
 /// GPU-hours of the calendar that whole replicas hold and the expected demand does not use: the most

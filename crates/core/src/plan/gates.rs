@@ -17,6 +17,15 @@ fn gate_of(key: &str) -> GateKind {
     }
 }
 
+/// What the calendar does not give.
+#[derive(Debug, Default)]
+pub(super) struct Unmet {
+    /// Jobs that are not done by their deadline.
+    pub(super) late: Vec<String>,
+    /// Workloads of which no job runs at all.
+    pub(super) starved: Vec<String>,
+}
+
 /// What a plan says of one gate besides its checks.
 #[derive(Default)]
 struct Finding {
@@ -33,14 +42,14 @@ pub(super) fn gates(
     reserves: &[InferencePlan],
     gpus: u32,
     certificates: &[Certificate],
-    late: &[String],
+    unmet: &Unmet,
 ) -> Vec<PlanGate> {
     GateKind::ALL
         .into_iter()
         .map(|kind| {
             let mut finding = match kind {
                 GateKind::Inference => inference(question, reserves, gpus),
-                GateKind::Completion => completion(question, certificates, late),
+                GateKind::Completion => completion(question, certificates, unmet),
                 GateKind::Preemption => Finding {
                     open: vec!["what a reclaim costs under load is not measured".into()],
                     to_test: vec![format!("cotenant measure {} --tests c", question.site_file)],
@@ -96,13 +105,22 @@ fn inference(question: &PlanQuestion<'_>, reserves: &[InferencePlan], gpus: u32)
         let needs = reserves.iter().filter_map(|plan| plan.windows.get(window));
         needs.map(|need| need.reserved + need.hot + need.lent).sum()
     };
-    let short = (0..windows).filter(|window| need(*window) > gpus).count();
-    if short > 0 {
-        let most = (0..windows).map(need).max().unwrap_or(0);
-        finding.fails.push(format!(
-            "inference alone needs up to {most} GPUs with its reserve and there are {gpus}: short \
-             in {short} of {windows} windows"
-        ));
+    // A workload's own windows are cut at what the place has; several together may still exceed it.
+    let together = (0..windows).map(need).max().unwrap_or(0);
+    let alone = reserves.iter().map(|plan| plan.gpus_needed_max).max().unwrap_or(0);
+    let most = together.max(alone);
+    if most > gpus {
+        let short = format!(
+            "inference needs up to {most} GPUs with its reserve and there are {gpus}: at its peaks \
+             it is short even without a neighbour"
+        );
+        // What rests on an assumed burst is no proof that it fails.
+        if reserves.iter().all(|plan| plan.bursts_seen) || together > gpus {
+            finding.fails.push(short);
+        } else {
+            finding.open.push(short);
+        }
+        finding.conditions.push(format!("{} more GPUs for inference at its peaks", most - gpus));
     }
     for plan in reserves {
         if !plan.bursts_seen {
@@ -126,7 +144,7 @@ fn inference(question: &PlanQuestion<'_>, reserves: &[InferencePlan], gpus: u32)
 fn completion(
     question: &PlanQuestion<'_>,
     certificates: &[Certificate],
-    late: &[String],
+    unmet: &Unmet,
 ) -> Finding {
     let mut finding = Finding {
         to_test: vec![format!("cotenant measure {} --tests b,c", question.site_file)],
@@ -143,10 +161,16 @@ fn completion(
             certificate.changes.iter().filter(|it| it.confirmed).map(|it| it.what.clone()),
         );
     }
-    if certificates.is_empty() && !late.is_empty() {
+    if certificates.is_empty() && !unmet.late.is_empty() {
         finding.fails.push(format!(
             "no calendar was found that has {} done in time, and none was proven impossible",
-            late.join(", ")
+            unmet.late.join(", ")
+        ));
+    }
+    if !unmet.starved.is_empty() {
+        finding.fails.push(format!(
+            "{} gets no GPU at any hour: demand and reserve leave no window that is long enough",
+            unmet.starved.join(", ")
         ));
     }
     finding.open.push("step times together with inference are not measured".into());

@@ -12,6 +12,10 @@ use crate::site::{
     Deadline, Operations, Site, Transition, TransitionStep, Training, Workload, WorkloadKind,
 };
 
+/// The share of an occurrence's time that must lie inside of the calendar for it to be planned: the
+/// calendar does not know what was done of it before.
+const CLIPPED_MIN: f64 = 0.25;
+
 /// One occurrence of a job with the times that it came from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occurrence {
@@ -226,10 +230,10 @@ fn recurring(
         }
         let length = due.duration_since(before).as_secs_f64();
         let inside = due.duration_since(before.max(first.start)).as_secs_f64();
-        if inside < 0.5 * length {
+        if inside < CLIPPED_MIN * length {
             list.remarks.push(format!(
-                "{}: the occurrence due {} is not planned: most of its time lies before the \
-                 calendar",
+                "{}: the occurrence due {} is not planned: more than three quarters of its time lie \
+                 before the calendar",
                 workload.name,
                 local(grid, due)
             ));

@@ -361,7 +361,7 @@ impl<'a> Search<'a> {
         let weight = task.weight.unwrap_or(1.0);
         // How much work weighs against transitions on the way, where as much as can be is to be done.
         let work_value = 10_f64.powf(self.random.random_range(-3.0..0.0));
-        let at_price = harvests || (guided && aim == Aim::Late);
+        let at_price = harvests || (aim == Aim::Late && self.random.random_bool(if guided { std::env::var("PA").map_or(1.0, |t| t.parse().unwrap_or(1.0)) } else { std::env::var("PB").map_or(0.0, |t| t.parse().unwrap_or(1.0)) }));
         let cut = match (at_price, aim) {
             (true, Aim::Late) => self.transition * weight,
             (true, _) => self.transition,
