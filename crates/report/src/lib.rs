@@ -26,8 +26,9 @@ pub use model::{
     StoryColumn, StoryRow, Table, Tick, TimelineBlock, TimelineChart, TimelineLane, Value, Word,
 };
 pub use plan::{
-    PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_plan, model as plan_model,
-    plan_from_json, plan_schema, plan_to_json, render_plan_html, render_plan_terminal,
+    PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_checks, build_plan,
+    model as plan_model, plan_from_json, plan_schema, plan_to_json, render_checks_terminal,
+    render_plan_html, render_plan_terminal,
 };
 pub use terminal::{TerminalOptions, render_terminal};
 

@@ -1,7 +1,5 @@
 //! The whole plan, from the question to the word.
 
-use jiff::Timestamp;
-
 use super::backtest::{BacktestQuestion, Held, backtest};
 use super::calendar::lay_out;
 use super::candidates::{Considered, consider, starved};
@@ -62,11 +60,12 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
     let tested = replayed(question, &grid, &reserved.plans, gpus);
     let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &unmet);
     let (word, reason) = word(&gates);
+    let first = grid.windows.first().map(|window| window.start);
     let mut conditions: Vec<String> =
         gates.iter().flat_map(|gate| gate.would_be_conditional_on.iter().cloned()).collect();
     conditions.dedup();
     Plan {
-        as_of: as_of(question, &grid),
+        as_of: question.as_of.or(question.site.as_of).or(first),
         missing: missing(&checks, &reserved, &posed),
         assumptions: assumptions(question, assumed, &posed),
         checks,
@@ -110,11 +109,6 @@ fn declared_rows(demand: &Demand) -> Option<Vec<TableRow>> {
     Some(vec![TableRow { when, rate: rate.clone() }])
 }
 
-fn as_of(question: &PlanQuestion<'_>, grid: &Grid) -> Timestamp {
-    let first = grid.windows.first().map_or(Timestamp::UNIX_EPOCH, |window| window.start);
-    question.as_of.or(question.site.as_of).unwrap_or(first)
-}
-
 fn chosen(considered: &[Considered]) -> Option<(&Problem, &Solution)> {
     let considered = considered.iter().find(|considered| considered.candidate.chosen)?;
     considered.scheduled.as_ref().map(|(problem, solution)| (problem, solution))
@@ -127,7 +121,7 @@ fn without_calendar(question: &PlanQuestion<'_>, checks: Vec<Check>, missing: St
     let mut all = vec![missing];
     all.extend(checks.iter().flat_map(|check| check.missing.iter().cloned()));
     Plan {
-        as_of: question.as_of.or(question.site.as_of).unwrap_or(Timestamp::UNIX_EPOCH),
+        as_of: question.as_of.or(question.site.as_of),
         conditions: gates
             .iter()
             .flat_map(|gate| gate.would_be_conditional_on.iter().cloned())

@@ -11,8 +11,8 @@ use crate::evidence::Origin;
 /// Everything that a plan says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The instant for which it was made.
-    pub as_of: Timestamp,
+    /// The instant for which it was made; `None` where nothing names one.
+    pub as_of: Option<Timestamp>,
     /// The cheap checks: arithmetic that needs no test.
     pub checks: Vec<Check>,
     /// Demand and reserve of each inference workload.

@@ -1,6 +1,8 @@
-//! `cotenant check`: every problem of a site file at once.
+//! `cotenant check`: every problem of a site file at once, and what arithmetic says of it.
 
+use cotenant_core::plan::checks;
 use cotenant_records::site::{self, Severity};
+use cotenant_report::{TerminalOptions, build_checks, render_checks_terminal};
 use serde_json::json;
 
 use crate::cli::{CheckFormat, CheckOptions};
@@ -39,7 +41,13 @@ pub(crate) fn run(options: &CheckOptions, printer: &Printer) -> Result<Code, Fai
                     })
                 })
                 .collect();
-            let answer = json!({ "file": name, "usable": !wrong, "problems": problems });
+            let arithmetic = found.as_ref().filter(|_| !wrong).map(|found| build_checks(&checks(found)));
+            let answer = json!({
+                "file": name,
+                "usable": !wrong,
+                "problems": problems,
+                "checks": arithmetic.unwrap_or_default(),
+            });
             let text = serde_json::to_string_pretty(&answer)
                 .map_err(|error| Failure::Bug(error.to_string()))?;
             printer.data(&text)?;
@@ -50,6 +58,9 @@ pub(crate) fn run(options: &CheckOptions, printer: &Printer) -> Result<Code, Fai
             }
             if let Some(found) = found.filter(|_| !wrong) {
                 printer.data(&site::filled_form(&found).to_string())?;
+                let views = build_checks(&checks(&found));
+                let options = TerminalOptions { width: 80, color: printer.color() };
+                printer.data(&render_checks_terminal(&views, &options))?;
                 printer.note(&format!("{name}: no errors"));
             }
         }

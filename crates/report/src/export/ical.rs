@@ -42,7 +42,9 @@ fn event(paper: &mut Paper, report: &PlanReport, calendar: &CalendarView, hold: 
     let key = |text: &str| encoded(text, '%', "-.");
     paper.line("BEGIN", "VEVENT");
     paper.text("UID", &format!("{start}-{}@{}.cotenant", key(name), key(&report.site)));
-    paper.line("DTSTAMP", &utc(&report.as_of.at));
+    // Where nothing names the instant of the plan, it stands for the calendar's own start.
+    let stamp = report.as_of.as_ref().unwrap_or(&hold.from);
+    paper.line("DTSTAMP", &utc(&stamp.at));
     paper.line("DTSTART", &start);
     paper.line("DTEND", &utc(&hold.until.at));
     let mut gpus: Vec<u32> = hold.gpus.iter().chain(&hold.loose_gpus).copied().collect();

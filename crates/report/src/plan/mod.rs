@@ -6,11 +6,11 @@ mod json;
 pub mod model;
 mod terminal;
 
-pub use build::{PlanInputs, build_plan};
+pub use build::{PlanInputs, build_checks, build_plan};
 pub use html::render_plan_html;
 pub use json::{plan_from_json, plan_schema, plan_to_json};
 pub use model::PlanReport;
-pub use terminal::render_plan_terminal;
+pub use terminal::{render_checks_terminal, render_plan_terminal};
 
 /// The `format` field of every plan.
 pub const PLAN_FORMAT: &str = "cotenant-plan";

@@ -14,4 +14,5 @@ mod sharing;
 mod times;
 
 pub use inputs::PlanInputs;
+pub use parts::build_checks;
 pub use report::build_plan;

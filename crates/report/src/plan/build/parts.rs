@@ -36,7 +36,7 @@ pub(super) fn gate(gate: &PlanGate) -> PlanGateView {
 }
 
 /// The checks, those that fail first and those that hold last; else in their own order.
-pub(super) fn checks(checks: &[Check]) -> Vec<CheckView> {
+pub fn build_checks(checks: &[Check]) -> Vec<CheckView> {
     let mut views: Vec<_> = checks.iter().map(check).collect();
     views.sort_by_key(|view| view.outcome);
     views

@@ -26,7 +26,7 @@ pub fn build_plan(inputs: &PlanInputs<'_>) -> PlanReport {
         tool: inputs.tool_version.to_owned(),
         site: inputs.site_name.to_owned(),
         time_zone: time_zone.iana_name().unwrap_or("local time of the site").to_owned(),
-        as_of: Moment { at: plan.as_of.to_string(), text: full(plan.as_of, time_zone) },
+        as_of: plan.as_of.map(|at| Moment { at: at.to_string(), text: full(at, time_zone) }),
         notes: inputs.notes.to_vec(),
         headline: PlanHeadline {
             word: parts::word(plan.word),
@@ -54,7 +54,7 @@ pub fn build_plan(inputs: &PlanInputs<'_>) -> PlanReport {
             .map(|(place, entry)| parts::candidate(place, entry))
             .collect(),
         backtest: plan.backtest.as_ref().map(|entry| parts::backtest(entry, time_zone)),
-        checks: parts::checks(&plan.checks),
+        checks: parts::build_checks(&plan.checks),
         gates: plan.gates.iter().map(parts::gate).collect(),
         missing: plan.missing.clone(),
         assumptions: plan.assumptions.clone(),

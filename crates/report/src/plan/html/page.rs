@@ -69,7 +69,7 @@ fn top(report: &PlanReport) -> Markup {
     let head = &report.headline;
     html! {
         header {
-            p class="eyebrow" { span { (report.site) } span { "plan as of " (report.as_of.text) } }
+            p class="eyebrow" { span { (report.site) } @if let Some(as_of) = &report.as_of { span { "plan as of " (as_of.text) } } }
             p class="question" { (head.question) }
             h1 { (mark(head.word, 60)) span { (head.word.text()) } }
             p class="reason" { (glue(&head.reason)) }

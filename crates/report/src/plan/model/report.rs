@@ -23,7 +23,7 @@ pub struct PlanReport {
     /// The site's time zone, in which every local time is printed.
     pub time_zone: String,
     /// The instant for which the plan was made.
-    pub as_of: Moment,
+    pub as_of: Option<Moment>,
     /// Notes that stand beside the answer and narrow what may be read from it.
     pub notes: Vec<String>,
     /// The answer.

@@ -5,4 +5,4 @@ mod parts;
 mod render;
 mod reserve;
 
-pub use render::render_plan_terminal;
+pub use render::{render_checks_terminal, render_plan_terminal};

@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::calendar::{calendar, levels, overlap};
 use super::parts::{backtest, candidates, certificates, checks, gates, promises};
 use super::reserve::reserves;
-use crate::plan::model::PlanReport;
+use crate::plan::model::{CheckView, PlanReport};
 use crate::terminal::TerminalOptions;
 use crate::terminal::layout::{Columns, row};
 use crate::terminal::paper::{Paper, marked, style_of};
@@ -41,12 +41,22 @@ pub fn render_plan_terminal(report: &PlanReport, options: &TerminalOptions) -> S
     paper.text
 }
 
+/// The checks alone, as they stand in a plan; empty where there are none.
+pub fn render_checks_terminal(views: &[CheckView], options: &TerminalOptions) -> String {
+    let mut paper = Paper::new(options);
+    checks(&mut paper, views);
+    paper.text
+}
+
 fn headline(paper: &mut Paper, report: &PlanReport) {
     let head = &report.headline;
     paper.styled_line(style_of(head.word), &marked(head.word));
     paper.paragraph("", &head.reason);
     paper.blank();
-    paper.paragraph("", &format!("{} · as of {}", report.site, report.as_of.text));
+    match &report.as_of {
+        Some(as_of) => paper.paragraph("", &format!("{} · as of {}", report.site, as_of.text)),
+        None => paper.paragraph("", &report.site),
+    }
     for fact in &report.glance {
         paper.paragraph("", &format!("{}: {}", fact.name, fact.text));
     }

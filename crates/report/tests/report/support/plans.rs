@@ -101,7 +101,7 @@ pub(crate) fn week(begins: Date, days: u32, window_minutes: u32) -> Plan {
         grid: grid.clone(),
     };
     Plan {
-        as_of: begins.at(7, 30, 0, 0).to_zoned_datetime(berlin()).unwrap().timestamp(),
+        as_of: Some(begins.at(7, 30, 0, 0).to_zoned_datetime(berlin()).unwrap().timestamp()),
         checks: checks(),
         reserves: vec![reserve(needs)],
         calendar: Some(calendar),
@@ -190,7 +190,7 @@ fn late() -> Plan {
 /// A plan that could not be made.
 fn nothing() -> Plan {
     Plan {
-        as_of: instant(2, 8),
+        as_of: Some(instant(2, 8)),
         checks: checks().into_iter().take(1).collect(),
         reserves: Vec::new(),
         calendar: None,
