@@ -28,11 +28,11 @@ pub(super) const OWN: [&str; 8] = [
 
 /// The share of the time that one request at a time would keep the engine busy: low enough that a
 /// client on the same cores stays on time, high enough that waiting is seen.
-const LOAD: f64 = 0.65;
+const LOAD: f64 = 0.8;
 /// The objective of time to first token: this many times what the pilot saw alone.
-const TTFT_FACTOR: f64 = 1.5;
+const TTFT_FACTOR: f64 = 2.0;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 2.5;
+const E2E_FACTOR: f64 = 2.2;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
