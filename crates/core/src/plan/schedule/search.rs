@@ -80,7 +80,8 @@ impl<'a> Search<'a> {
             free: Vec::new(),
             price: Vec::new(),
             edge: [Vec::new(), Vec::new()],
-            transition: tasks.iter().map(Task::transitions).sum::<f64>() / tasks.len().max(1) as f64,
+            transition: tasks.iter().map(Task::transitions).sum::<f64>()
+                / tasks.len().max(1) as f64,
             guide: Bound::default(),
         }
     }
@@ -361,13 +362,14 @@ impl<'a> Search<'a> {
         let weight = task.weight.unwrap_or(1.0);
         // How much work weighs against transitions on the way, where as much as can be is to be done.
         let work_value = 10_f64.powf(self.random.random_range(-3.0..0.0));
-        let at_price = harvests || (aim == Aim::Late && self.random.random_bool(if guided { std::env::var("PA").map_or(1.0, |t| t.parse().unwrap_or(1.0)) } else { std::env::var("PB").map_or(0.0, |t| t.parse().unwrap_or(1.0)) }));
+        let pays = guided || self.random.random_bool(0.5);
+        let at_price = harvests || (aim == Aim::Late && pays);
         let cut = match (at_price, aim) {
             (true, Aim::Late) => self.transition * weight,
             (true, _) => self.transition,
             (false, _) => GPU_HOUR_PRICE,
         };
-        let cut = cut * (self.random.random_range(0.0..std::env::var("FR").map_or(1.0, |t| t.parse().unwrap_or(1.0))) as f64).max(0.0);
+        let cut = cut * self.random.random_range(0.0..2.0);
         self.price_edges(cut);
         let ask = Ask {
             free: &self.free,

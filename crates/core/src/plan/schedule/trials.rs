@@ -40,11 +40,11 @@ fn no_bound_crosses_the_optimum_and_the_search_finds_it() {
         assert_ne!(order, Ordering::Less, "case {case}: better than the optimum");
         if order == Ordering::Greater {
             missed += 1;
-            println!("case {case}: {:?} of {:?}\n{problem:#?}", levels, best.worth());
         }
     }
-    println!("{missed} of {asked} missed");
-    assert!(asked > 300);
+    assert!(asked > 300, "{asked} questions are too few to say anything");
+    // A search of sixty steps is no proof; that it is hardly ever needed to be one is what is tested.
+    assert!(missed * 10 < asked, "the search missed {missed} of {asked} optima");
 }
 
 fn check_bounds(
