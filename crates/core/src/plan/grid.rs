@@ -43,12 +43,7 @@ pub struct Grid {
 impl Grid {
     /// The windows of a number of days from local midnight of `begins`. `None` where the dates lie
     /// outside of what the calendar can express, or where a window has no length.
-    pub fn new(
-        time_zone: TimeZone,
-        begins: Date,
-        days: u32,
-        window_minutes: u32,
-    ) -> Option<Self> {
+    pub fn new(time_zone: TimeZone, begins: Date, days: u32, window_minutes: u32) -> Option<Self> {
         if window_minutes == 0 || 60 % window_minutes != 0 {
             return None;
         }
@@ -77,9 +72,8 @@ impl Grid {
 /// Whether any minute of a window lies inside of a weekly window.
 fn touches(window: &Window, weekly: WeeklyWindow) -> bool {
     let minutes = (window.hours() * 60.0).round() as u32;
-    (0..minutes.max(1)).any(|offset| {
-        contains_minute(&weekly, (window.minute_of_week + offset) % MINUTES_PER_WEEK)
-    })
+    (0..minutes.max(1))
+        .any(|offset| contains_minute(&weekly, (window.minute_of_week + offset) % MINUTES_PER_WEEK))
 }
 
 /// The first instant of a local day. Where the clock is put forward at midnight, the day begins

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use super::grid::{Grid, Window};
 use super::pace::{Pace, pace};
 use super::problem::Job;
-use crate::units::Share;
 use crate::site::{
-    Deadline, Operations, Site, Transition, TransitionStep, Training, Workload, WorkloadKind,
+    Deadline, Operations, Site, Training, Transition, TransitionStep, Workload, WorkloadKind,
 };
+use crate::units::Share;
 
 /// The share of an occurrence's time that must lie inside of the calendar for it to be planned: the
 /// calendar does not know what was done of it before.
@@ -48,6 +49,10 @@ pub fn jobs(site: &Site, grid: &Grid) -> JobList {
             continue;
         }
         match pace(site, workload) {
+            // Without an amount nothing could be said of its deadline but that it is missed.
+            Ok(pace) if pace.work.is_none() && deadline_of(workload).is_some() => {
+                list.missing.push(amount_of(workload));
+            }
             Ok(pace) => {
                 list.remarks.extend(pace.remarks.iter().cloned());
                 occurrences(site, workload, &pace, grid, &mut list);
@@ -68,6 +73,17 @@ fn deadline_of(workload: &Workload) -> Option<&Deadline> {
     }
 }
 
+/// The line of the site file that says how much work a job with a deadline has.
+fn amount_of(workload: &Workload) -> String {
+    let line = match &workload.kind {
+        WorkloadKind::Training(_) => "training: { work: 2 B tok }, or steps, or duration",
+        WorkloadKind::Batch(_) => "batch: { items: 100 k }",
+        WorkloadKind::Render(_) => "render: { frames: 1200 }",
+        WorkloadKind::Inference(_) => "no amount of work",
+    };
+    format!("workloads.{}: {line}: how much must be done by its deadline", workload.name)
+}
+
 fn training_of(workload: &Workload) -> Option<&Training> {
     match &workload.kind {
         WorkloadKind::Training(training) => Some(training),
@@ -83,13 +99,7 @@ struct Period {
     label: String,
 }
 
-fn occurrences(
-    site: &Site,
-    workload: &Workload,
-    pace: &Pace,
-    grid: &Grid,
-    list: &mut JobList,
-) {
+fn occurrences(site: &Site, workload: &Workload, pace: &Pace, grid: &Grid, list: &mut JobList) {
     let training = training_of(workload);
     let per_week = training.and_then(|training| training.jobs_per_week);
     let periods = match deadline_of(workload) {
@@ -140,9 +150,8 @@ fn job(
         deadline: period.due.map(|(slot, _)| slot),
         weight: workload.weight.unwrap_or(1.0),
         preemptible: is_preemptible(workload),
-        min_run: minimum_run.map_or(1, |time| {
-            (hours(time) / window_hours - 1e-9).ceil().max(1.0) as usize
-        }),
+        min_run: minimum_run
+            .map_or(1, |time| (hours(time) / window_hours - 1e-9).ceil().max(1.0) as usize),
         start_hours: cost.start_hours,
         stop_hours: cost.stop_hours,
     }
@@ -239,6 +248,14 @@ fn recurring(
             ));
             continue;
         }
+        if before < first.start {
+            list.remarks.push(format!(
+                "{}: the occurrence due {} may have begun before the calendar; all of its work is \
+                 planned inside of it",
+                workload.name,
+                local(grid, due)
+            ));
+        }
         let slot = slots_done_by(grid, due);
         periods.push(Period {
             release: first_slot_from(grid, before),
@@ -281,15 +298,31 @@ fn weekly_without_deadline(grid: &Grid, per_week: Option<f64>) -> Vec<Period> {
     if per_week.is_none() {
         return endless;
     }
-    let slots_per_week = (7 * 24 * 60 / grid.window_minutes) as usize;
-    let weeks = grid.windows.len().div_ceil(slots_per_week.max(1));
-    (0..weeks)
-        .map(|week| Period {
-            release: week * slots_per_week,
-            due: None,
-            label: if weeks > 1 { format!("week {}", week + 1) } else { String::new() },
-        })
-        .collect()
+    // Weeks of the local calendar: one in which the clocks change has an hour more or less.
+    let Some(first) = grid.windows.first() else { return Vec::new() };
+    let mut day = grid.time_zone.to_datetime(first.start).date();
+    let mut releases = Vec::new();
+    while let Some(release) = first_slot_on(grid, day) {
+        releases.push(release);
+        let Ok(next) = day.checked_add(7.days()) else { break };
+        day = next;
+    }
+    let label = |week: usize| {
+        if releases.len() > 1 { format!("week {}", week + 1) } else { String::new() }
+    };
+    let period = |(week, release): (usize, &usize)| Period {
+        release: *release,
+        due: None,
+        label: label(week),
+    };
+    releases.iter().enumerate().map(period).collect()
+}
+
+/// The first window on or after a local day; `None` where the calendar is over by then.
+fn first_slot_on(grid: &Grid, day: Date) -> Option<usize> {
+    let is_before = |window: &Window| grid.time_zone.to_datetime(window.start).date() < day;
+    let slot = grid.windows.partition_point(is_before);
+    (slot < grid.windows.len()).then_some(slot)
 }
 
 /// How many jobs each period holds: the week's number spread over the periods of a week.
@@ -305,10 +338,11 @@ fn jobs_in_each(
     };
     let Some(per_week) = per_week else { return vec![1; periods.len()] };
     let each = per_week / dues_per_week;
-    // Rounding the running sum keeps the total right where the share is no whole number.
+    // Rounding the running sum keeps the total right where the share is no whole number. It is
+    // rounded up: a job each second week may fall into the week that is planned.
     (0..periods.len())
         .map(|index| {
-            let upto = |count: usize| (each * count as f64 + 1e-9).floor();
+            let upto = |count: usize| (each * count as f64 - 1e-9).ceil().max(0.0);
             let (sum, before) = (upto(index + 1), upto(index));
             (sum - before) as u32
         })

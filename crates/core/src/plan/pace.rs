@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::problem::Mode;
 use crate::site::{
-    Allocation, Batch, BatchRoute, Checkpoint, CheckpointInterval, Render, Site, Training, Workload,
+    Allocation, Batch, BatchRoute, CheckpointInterval, Render, Site, Training, Workload,
     WorkloadKind,
 };
 
@@ -42,11 +42,12 @@ fn normal_gpus(workload: &Workload, training: Option<&Training>) -> Result<u32, 
 
 fn of_training(workload: &Workload, training: &Training) -> Result<Pace, String> {
     let normal = normal_gpus(workload, Some(training))?;
-    let (duty, mut remarks) = saving_duty(workload, training.checkpoint.as_ref());
+    let (duty, mut remarks) = saving_duty(workload, training);
     let alone = duration_alone(training);
     let allocation = workload.allocation;
     let mut modes = declared_modes(training, allocation, normal);
     let work = if modes.is_empty() {
+        remarks.extend(not_at_normal(workload, training, normal));
         // Without throughputs only the normal allocation is known, and its own time is the unit.
         modes = vec![Mode { gpus: normal, work_per_hour: 1.0 }];
         if alone.is_none() && (training.steps.is_some() || training.work.is_some()) {
@@ -62,20 +63,37 @@ fn of_training(workload: &Workload, training: &Training) -> Result<Pace, String>
     for mode in &mut modes {
         mode.work_per_hour *= duty;
     }
-    if work.is_none() {
-        remarks.push(format!("{}: no amount of work is declared, so it never ends", workload.name));
-    }
+    remarks.extend(never_ends(workload, work));
     Ok(Pace { modes, work, remarks })
 }
 
-/// Modes from the throughputs that the site states: scaling is never assumed.
+/// What is to be said of work without an amount.
+fn never_ends(workload: &Workload, work: Option<f64>) -> Option<String> {
+    work.is_none()
+        .then(|| format!("{}: no amount of work is declared, so it never ends", workload.name))
+}
+
+/// What is to be said where throughputs are stated, and none for an allocation that it may have.
+fn not_at_normal(workload: &Workload, training: &Training, normal: u32) -> Option<String> {
+    (!training.throughput_alone.is_empty()).then(|| {
+        format!(
+            "{}: it has {normal} GPUs, for which `throughput_alone` says nothing; only its time \
+             alone counts there",
+            workload.name
+        )
+    })
+}
+
+/// Modes from the throughputs that the site states, up to the normal allocation: scaling is never
+/// assumed, and nobody is given more than what is normal for it.
 fn declared_modes(training: &Training, allocation: Option<Allocation>, normal: u32) -> Vec<Mode> {
     let minimum = allocation.and_then(|allocation| allocation.minimum_useful).unwrap_or(1.0);
     let gang = allocation.and_then(|allocation| allocation.gang).unwrap_or(false);
     let mut modes: Vec<Mode> = training
         .throughput_alone
         .iter()
-        .filter(|at| f64::from(at.gpus) >= minimum && (!gang || at.gpus == normal))
+        .filter(|at| f64::from(at.gpus) >= minimum && at.gpus <= normal)
+        .filter(|at| !gang || at.gpus == normal)
         .map(|at| Mode { gpus: at.gpus, work_per_hour: at.throughput.per_second * 3600.0 })
         .collect();
     modes.sort_by_key(|mode| mode.gpus);
@@ -126,11 +144,9 @@ fn duration_alone(training: &Training) -> Option<Duration> {
 }
 
 /// The share of the time that is left for work beside checkpoints that stop it.
-fn saving_duty(workload: &Workload, checkpoint: Option<&Checkpoint>) -> (f64, Vec<String>) {
-    let Some(checkpoint) = checkpoint else { return (1.0, Vec::new()) };
-    let (Some(CheckpointInterval::Time(interval)), Some(duration)) =
-        (checkpoint.interval, checkpoint.duration)
-    else {
+fn saving_duty(workload: &Workload, training: &Training) -> (f64, Vec<String>) {
+    let Some(checkpoint) = &training.checkpoint else { return (1.0, Vec::new()) };
+    let (Some(every), Some(duration)) = (checkpoint.interval, checkpoint.duration) else {
         return (1.0, Vec::new());
     };
     if checkpoint.asynchronous == Some(true) {
@@ -140,8 +156,20 @@ fn saving_duty(workload: &Workload, checkpoint: Option<&Checkpoint>) -> (f64, Ve
         );
         return (1.0, vec![remark]);
     }
-    let (interval, duration) = (interval.as_secs_f64(), duration.as_secs_f64());
-    (interval / (interval + duration), Vec::new())
+    let interval = match (every, training.step_time_alone) {
+        (CheckpointInterval::Time(interval), _) => interval.as_secs_f64(),
+        (CheckpointInterval::Steps(steps), Some(step)) => steps as f64 * step.as_secs_f64(),
+        (CheckpointInterval::Steps(_), None) => {
+            let remark = format!(
+                "{}: its checkpoints come by steps whose time is not declared (`step_time_alone`), \
+                 and are counted as free",
+                workload.name
+            );
+            return (1.0, vec![remark]);
+        }
+    };
+    let whole = interval + duration.as_secs_f64();
+    (if whole > 0.0 { interval / whole } else { 1.0 }, Vec::new())
 }
 
 fn of_batch(site: &Site, workload: &Workload, batch: &Batch) -> Result<Pace, String> {
@@ -169,7 +197,9 @@ fn of_batch(site: &Site, workload: &Workload, batch: &Batch) -> Result<Pace, Str
         }
     };
     let modes = vec![Mode { gpus, work_per_hour: throughput.per_second * 3600.0 }];
-    Ok(Pace { modes, work: batch.items.map(|items| items as f64), remarks })
+    let work = batch.items.map(|items| items as f64);
+    remarks.extend(never_ends(workload, work));
+    Ok(Pace { modes, work, remarks })
 }
 
 fn of_render(workload: &Workload, render: &Render) -> Result<Pace, String> {
@@ -179,7 +209,7 @@ fn of_render(workload: &Workload, render: &Render) -> Result<Pace, String> {
     })?;
     let modes = vec![Mode { gpus, work_per_hour: 3600.0 / frame.as_secs_f64() }];
     let work = render.frames.map(|frames| frames as f64);
-    Ok(Pace { modes, work, remarks: Vec::new() })
+    Ok(Pace { modes, work, remarks: never_ends(workload, work).into_iter().collect() })
 }
 
 fn hours(time: Duration) -> f64 {
