@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::jobs::Occurrence;
 use super::model::Promise;
 use super::problem::{Job, Problem, Run};
-use super::schedule::JobOutcome;
+use super::schedule::{JobOutcome, WORK_TOLERANCE};
 
 /// What is asked.
 pub(super) struct PromiseQuestion<'a> {
@@ -119,8 +119,7 @@ fn drawn(
     }
     let until = job.deadline.unwrap_or(question.problem.slots.len());
     let smallest = job.modes.iter().map(|mode| mode.gpus).min().unwrap_or(1);
-    let mut result =
-        Drawn { on_time: 0, free_gpu_hours_min: f64::INFINITY, without_window: 0 };
+    let mut result = Drawn { on_time: 0, free_gpu_hours_min: f64::INFINITY, without_window: 0 };
     for (week, needs) in carried.iter().zip(question.weeks) {
         result.on_time += u32::from(week.is_on_time.get(index).copied().unwrap_or(false));
         let mut free_hours = 0.0;
@@ -158,10 +157,52 @@ struct Carried {
 /// How far a job is, while a week is carried out.
 #[derive(Clone, Copy, Default)]
 struct Progress {
+    /// Work of the runs that have ended.
     work: f64,
-    /// The mode in which it ran in the window before.
+    /// The mode of the run that goes on.
     mode: Option<usize>,
+    /// How long it has gone on, hours.
+    hours: f64,
     is_done_in_time: bool,
+}
+
+impl Progress {
+    /// Closes the window before `window`, now that it is known in which mode the job goes on. Where
+    /// it does not go on in the same one, the stop lies in the last moments of the run that ended.
+    fn settle(&mut self, job: &Job, next: Option<usize>, window: usize) {
+        if self.mode != next {
+            *self = Self { work: self.work_when_stopped(job), mode: next, hours: 0.0, ..*self };
+        }
+        let is_in_time = job.deadline.is_none_or(|deadline| window <= deadline);
+        self.is_done_in_time |= is_in_time && self.work_by_now(job, 0.0) >= enough(job);
+    }
+
+    /// One window in the mode that was settled.
+    fn run(&mut self, hours: f64) {
+        if self.mode.is_some() {
+            self.hours += hours;
+        }
+    }
+
+    /// Its work, were its run to end here.
+    fn work_when_stopped(&self, job: &Job) -> f64 {
+        self.work_by_now(job, job.stop_hours)
+    }
+
+    /// Its work, less so many hours of the run that goes on.
+    fn work_by_now(&self, job: &Job, stop_hours: f64) -> f64 {
+        let useful = (self.hours - job.start_hours - stop_hours).max(0.0);
+        self.work + self.mode.map_or(0.0, |mode| job.modes[mode].work_per_hour * useful)
+    }
+
+    fn is_done_when_stopped(&self, job: &Job) -> bool {
+        self.work_when_stopped(job) >= enough(job)
+    }
+}
+
+/// Work that counts as all of it.
+fn enough(job: &Job) -> f64 {
+    job.work * (1.0 - WORK_TOLERANCE)
 }
 
 /// Carries the calendar out while inference takes back what it needs. A job whose GPUs are taken
@@ -174,13 +215,16 @@ fn carry_out(question: &PromiseQuestion<'_>, needs: &[u32]) -> Carried {
         let slot = problem.slots[window];
         let left = (slot.firm + slot.lendable).saturating_sub(taken_back(problem, needs, window));
         let mut modes = vec![None; problem.jobs.len()];
-        let used = keep_running(question, window, left, &mut modes);
+        let used = keep_running(question, window, left, &progress, &mut modes);
         catch_up(problem, window, left.saturating_sub(used), &progress, &mut modes);
         for (job, (progress, mode)) in problem.jobs.iter().zip(progress.iter_mut().zip(&modes)) {
-            advance(job, progress, *mode, slot.hours);
-            let is_in_time = job.deadline.is_none_or(|deadline| window < deadline);
-            progress.is_done_in_time |= is_in_time && progress.work >= job.work * (1.0 - 1e-9);
+            // Only now it is known whether the run of the window before went on.
+            progress.settle(job, *mode, window);
+            progress.run(slot.hours);
         }
+    }
+    for (job, progress) in problem.jobs.iter().zip(&mut progress) {
+        progress.settle(job, None, problem.slots.len());
     }
     Carried { is_on_time: progress.iter().map(|progress| progress.is_done_in_time).collect() }
 }
@@ -192,11 +236,15 @@ fn keep_running(
     question: &PromiseQuestion<'_>,
     window: usize,
     left: u32,
+    progress: &[Progress],
     modes: &mut [Option<usize>],
 ) -> u32 {
     let jobs = &question.problem.jobs;
-    let mut running: Vec<&Run> =
-        question.runs.iter().filter(|run| run.from <= window && window < run.until).collect();
+    let is_on = |run: &&Run| {
+        let is_done = progress[run.job].is_done_when_stopped(&jobs[run.job]);
+        run.from <= window && window < run.until && !is_done
+    };
+    let mut running: Vec<&Run> = question.runs.iter().filter(is_on).collect();
     running.sort_by_key(|run| {
         let job = &jobs[run.job];
         (job.preemptible, job.deadline.unwrap_or(usize::MAX), run.job)
@@ -228,7 +276,7 @@ fn catch_up(
             modes[*index].is_none()
                 && job.release <= window
                 && job.preemptible
-                && progress[*index].work < job.work
+                && !progress[*index].is_done_when_stopped(job)
         })
         .filter_map(|(index, job)| {
             job.deadline.filter(|deadline| window < *deadline).map(|deadline| (deadline, index))
@@ -244,18 +292,125 @@ fn catch_up(
     }
 }
 
-/// One window of one job: work at its mode's rate, less what a change of hands takes.
-fn advance(job: &Job, progress: &mut Progress, mode: Option<usize>, hours: f64) {
-    if let Some(before) = progress.mode
-        && progress.mode != mode
-    {
-        // The stop lies in the last moments of the run that just ended.
-        progress.work -= job.modes[before].work_per_hour * job.stop_hours;
-        progress.work = progress.work.max(0.0);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Mode, Slot};
+
+    const START_HOURS: f64 = 0.25;
+    const STOP_HOURS: f64 = 0.25;
+
+    /// A job of one unit an hour on one GPU, due after so many hours.
+    fn job(name: &str, work: f64, deadline: usize) -> Job {
+        Job {
+            name: name.into(),
+            workload: name.into(),
+            modes: vec![Mode { gpus: 1, work_per_hour: 1.0 }],
+            work,
+            release: 0,
+            deadline: Some(deadline),
+            weight: 1.0,
+            preemptible: true,
+            min_run: 1,
+            start_hours: START_HOURS,
+            stop_hours: STOP_HOURS,
+        }
     }
-    if let Some(now) = mode {
-        let lost = if progress.mode == mode { 0.0 } else { job.start_hours };
-        progress.work += job.modes[now].work_per_hour * (hours - lost).max(0.0);
+
+    fn run(job: usize, from: usize, until: usize) -> Run {
+        Run { job, from, until, mode: 0 }
     }
-    progress.mode = mode;
+
+    /// One GPU that is lent, in the first windows of an hour of a day.
+    fn promised(jobs: Vec<Job>, runs: &[Run], windows: usize, weeks: &[Vec<u32>]) -> Vec<Promise> {
+        let day = jiff::civil::date(2026, 12, 7);
+        let mut grid = Grid::new(jiff::tz::TimeZone::UTC, day, 1, 60).unwrap();
+        grid.windows.truncate(windows);
+        let slots = vec![Slot { hours: 1.0, firm: 0, lendable: 1 }; windows];
+        let problem = Problem { gpus: 1, slots, jobs };
+        let occurrence = |job: &Job| Occurrence {
+            job: job.clone(),
+            kind: "training",
+            deadline: Some(grid.windows[job.deadline.unwrap() - 1].end),
+            on_time_share: None,
+        };
+        let occurrences: Vec<Occurrence> = problem.jobs.iter().map(occurrence).collect();
+        promises(&PromiseQuestion {
+            grid: &grid,
+            problem: &problem,
+            occurrences: &occurrences,
+            runs,
+            outcomes: &super::super::schedule::outcomes(&problem, runs),
+            weeks,
+        })
+    }
+
+    /// Whether a job of so much work, planned for four hours of six, is on time in one week.
+    fn is_on_time(work: f64, deadline: usize, needs: [u32; 6]) -> bool {
+        let made =
+            promised(vec![job("tune", work, deadline)], &[run(0, 0, 4)], 6, &[needs.to_vec()]);
+        made[0].on_time_share.unwrap() > 0.5
+    }
+
+    #[test]
+    fn a_quiet_week_gives_what_was_planned_and_what_is_left_idle() {
+        // Six hours, less one start and one stop: it goes on where it was planned to end.
+        assert!(is_on_time(5.5, 6, [0; 6]));
+        assert!(!is_on_time(5.51, 6, [0; 6]));
+    }
+
+    #[test]
+    fn a_gpu_that_is_taken_back_costs_the_window_and_both_transitions() {
+        // One hour, then nothing, then four hours: each stretch pays its start and its stop.
+        let taken = [0, 1, 0, 0, 0, 0];
+        assert!(is_on_time(0.5 + 3.5, 6, taken));
+        assert!(!is_on_time(4.01, 6, taken));
+        assert!(!is_on_time(4.0, 5, taken), "an hour less");
+    }
+
+    #[test]
+    fn a_stop_counts_before_the_deadline_only_where_the_run_ends_there() {
+        // Planned for four hours and due after three: it goes on over the deadline.
+        assert!(is_on_time(2.75, 3, [0; 6]));
+        assert!(!is_on_time(2.76, 3, [0; 6]));
+        // Taken back right after the deadline, it had to stop before.
+        assert!(!is_on_time(2.75, 3, [0, 0, 0, 1, 0, 0]));
+        assert!(is_on_time(2.5, 3, [0, 0, 0, 1, 0, 0]));
+    }
+
+    #[test]
+    fn a_start_that_is_longer_than_a_window_goes_on_in_the_next() {
+        let slow = Job { start_hours: 1.5, ..job("tune", 2.25, 4) };
+        let share = |work: f64| {
+            let jobs = vec![Job { work, ..slow.clone() }];
+            promised(jobs, &[run(0, 0, 4)], 4, &[vec![0; 4]])[0].on_time_share.unwrap()
+        };
+        assert!(share(2.25) > 0.5 && share(2.26) < 0.5);
+    }
+
+    #[test]
+    fn weeks_without_a_free_window_are_counted() {
+        let weeks = [vec![0; 6], vec![1; 6], vec![0, 0, 1, 0, 0, 0], vec![0, 0, 0, 0, 0, 9]];
+        let made = promised(vec![job("tune", 3.5, 6)], &[run(0, 0, 4)], 6, &weeks);
+        assert!((made[0].on_time_share.unwrap() - 0.75).abs() < 1e-12, "{made:?}");
+        assert_eq!(made[0].weeks, 4);
+        let said = "does not survive a week with no free window: 1 of 4 drawn weeks had none";
+        assert_eq!(made[0].remarks, [said]);
+        let some = promised(vec![job("tune", 3.5, 6)], &[run(0, 0, 4)], 6, &weeks[2..]);
+        assert!(some[0].remarks[0].contains("still leaves 5.0 free"), "{:?}", some[0].remarks);
+        let worst =
+            promised(vec![job("tune", 3.5, 6)], &[run(0, 0, 4)], 6, &[vec![0, 1, 1, 1, 0, 0]]);
+        assert!(worst[0].remarks[0].contains("it leaves 3.0 free"), "{:?}", worst[0].remarks);
+    }
+
+    #[test]
+    fn who_is_done_gives_its_gpu_to_who_waits() {
+        let free = |job: Job| Job { start_hours: 0.0, stop_hours: 0.0, ..job };
+        let jobs = vec![free(job("first", 1.0, 3)), free(job("second", 2.0, 3))];
+        let made = promised(jobs.clone(), &[run(0, 0, 3)], 3, &[vec![0; 3]]);
+        assert!(made.iter().all(|it| it.on_time_share == Some(1.0)), "{made:?}");
+        let firm = vec![jobs[0].clone(), Job { preemptible: false, ..jobs[1].clone() }];
+        let made = promised(firm, &[run(0, 0, 3)], 3, &[vec![0; 3]]);
+        assert_eq!(made[1].on_time_share, Some(0.0), "it must not run on a GPU that is lent");
+    }
 }
