@@ -72,10 +72,7 @@ pub fn backtest(question: &BacktestQuestion<'_>) -> Option<Backtest> {
 fn time_of(question: &BacktestQuestion<'_>, index: usize) -> Timestamp {
     let seconds = question.step_s.saturating_mul(index as u64);
     let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    question
-        .start
-        .checked_add(jiff::SignedDuration::from_secs(seconds))
-        .unwrap_or(Timestamp::MAX)
+    question.start.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
 }
 
 /// Steps that a reclaim takes; at least one where it takes any time at all.
@@ -95,7 +92,12 @@ fn replay(question: &BacktestQuestion<'_>, rule: &mut dyn Rule) -> BacktestRow {
         while returning.front().is_some_and(|(ready, _)| *ready <= at) {
             on_the_way -= returning.pop_front().map_or(0, |(_, gpus)| gpus);
         }
-        let Some(need) = *need else { continue };
+        let Some(need) = *need else {
+            // What happens in a gap is not known: after it everybody starts anew.
+            returning.clear();
+            (held, on_the_way) = (0, 0);
+            continue;
+        };
         seen += 1;
         let minute = minute_of_week(time_of(question, at), question.time_zone);
         let may_hold = rule.lends(at, need, minute).min(question.gpus);
@@ -160,7 +162,13 @@ impl Rule for ThePlan<'_> {
     }
 }
 
-/// Knows the future: it lends whatever nobody will ask for before it could be back.
+/// Knows the future: it lends whatever nobody will ask for before it could be back, and for as long
+/// as is worth the change of hands.
+///
+/// A GPU that any rule holds at a step and gives back later is away until a reclaim after that step,
+/// so a rule without a violation holds no more than the largest need from there to the end of a
+/// reclaim leaves. The times at which at least k GPUs are left are the k-th GPU's; each unbroken one
+/// of them is worth its length less the change of hands that ends it, whatever the others do.
 struct Oracle {
     lends: Vec<u32>,
 }
@@ -175,6 +183,10 @@ impl Oracle {
         let mut candidates: std::collections::VecDeque<usize> = std::collections::VecDeque::new();
         let need_at = |index: usize| needs[index].unwrap_or(0);
         for at in (0..needs.len()).rev() {
+            if needs[at].is_none() {
+                candidates.clear();
+                continue;
+            }
             while candidates.back().is_some_and(|other| need_at(*other) <= need_at(at)) {
                 candidates.pop_back();
             }
@@ -185,8 +197,30 @@ impl Oracle {
             let most = candidates.front().map_or(0, |index| need_at(*index));
             lends[at] = question.gpus.saturating_sub(most);
         }
-        Self { lends }
+        let seen: Vec<bool> = needs.iter().map(Option::is_some).collect();
+        Self { lends: worth_it(question, &lends, &seen) }
     }
+}
+
+/// Leaves the times of each GPU out that are too short for the change of hands that ends them. What
+/// a gap or the end of the history ends costs nothing, as in the replay.
+fn worth_it(question: &BacktestQuestion<'_>, lends: &[u32], seen: &[bool]) -> Vec<u32> {
+    let steps_min = question.transition_hours * 3600.0 / question.step_s as f64;
+    let mut kept = vec![0; lends.len()];
+    // For each GPU that is lent, the step since which it is; their number is what is lent now.
+    let mut since: Vec<usize> = Vec::new();
+    for at in 0..=lends.len() {
+        let is_seen = seen.get(at).copied().unwrap_or(false);
+        let now = if is_seen { lends[at] as usize } else { 0 };
+        while since.len() > now {
+            let from = since.pop().unwrap_or(at);
+            if !is_seen || (at - from) as f64 > steps_min {
+                kept[from..at].iter_mut().for_each(|lent| *lent += 1);
+            }
+        }
+        since.resize(now, at);
+    }
+    kept
 }
 
 impl Rule for Oracle {
