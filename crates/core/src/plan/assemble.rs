@@ -2,20 +2,22 @@
 
 use super::backtest::{BacktestQuestion, Held, backtest};
 use super::calendar::lay_out;
-use super::candidates::{Considered, consider, starved};
+use super::candidates::{Considered, consider, starved, unprotected};
 use super::certificates::certificates;
 use super::checks::checks;
-use super::gates::{Unmet, gates, word};
+use super::gates::{Unmet, each_once, gates, word};
 use super::grid::{Grid, MINUTES_PER_WEEK};
 use super::jobs::transition_hours;
-use super::model::{Backtest, Check, InferencePlan, Plan, Promise};
+use super::model::{Backtest, Check, InferencePlan, Plan, PlanGate, Promise};
+use super::pace::pace;
 use super::problem::Problem;
 use super::promises::{PromiseQuestion, promises};
 use super::question::{PlanQuestion, Posed, grid, pose};
 use super::reserves::{Assumed, Reserves, drawn_weeks, gpu_needs, reserves};
 use super::schedule::Solution;
 use crate::demand::{History, history_of_table};
-use crate::site::{Demand, TableRow, WeeklyWindow};
+use crate::gpu::sharing::Mechanism;
+use crate::site::{Demand, SiteKind, TableRow, WeeklyWindow, Workload, WorkloadKind};
 
 /// Makes a plan. It never refuses: what cannot be planned is missing from it and named.
 pub fn plan(question: &PlanQuestion<'_>) -> Plan {
@@ -23,21 +25,28 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
     let Some((grid, assumed)) = grid(question) else {
         let missing = "`calendar: { begins: 2026-12-07 }` under `operations`: no day is named on \
                        which the calendar could begin";
-        return without_calendar(question, checks, missing.to_owned());
+        return without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
     };
     let gpus = question.site.gpu_count();
     if gpus == 0 {
         let missing = "GPUs: the site has none, and a calendar says who holds which";
-        return without_calendar(question, checks, missing.to_owned());
+        return without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
     }
     let histories = with_declared(question, &grid);
     let question = &PlanQuestion { histories: &histories, ..*question };
     let reserved = reserves(question, &grid, &Assumed::default());
+    if !reserved.refused.is_empty() {
+        // GPUs whose need nobody knows cannot be given away.
+        let mut missing = reserved.refused.clone();
+        missing.extend(reserved.missing.iter().cloned());
+        return without_calendar(question, checks, missing, reserved);
+    }
     let posed = pose(question.site, &grid, &reserved.plans, gpus);
     let considered = consider(question, &grid, &reserved.plans, &posed);
     let certified = certificates(question, &grid, &posed);
     let Some((problem, solution)) = chosen(&considered) else {
-        return without_calendar(question, checks, "a way of sharing that can be planned".into());
+        let missing = vec!["a way of sharing that can be planned".to_owned()];
+        return without_calendar(question, checks, missing, reserved);
     };
     let weeks = drawn_weeks(question, &grid, &reserved.plans);
     let promised = promises(&PromiseQuestion {
@@ -48,7 +57,12 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
         outcomes: &solution.late,
         weeks: &weeks,
     });
-    let unmet = Unmet { late: late_jobs(&promised), starved: starved(problem, solution) };
+    let unmet = Unmet {
+        late: late_jobs(&promised),
+        starved: starved(problem, solution),
+        unprotected: unprotected(question.site, Mechanism::WholeGpu),
+        ..Unmet::default()
+    };
     let calendar = lay_out(
         question.site,
         &grid,
@@ -61,13 +75,11 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
     let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &unmet);
     let (word, reason) = word(&gates);
     let first = grid.windows.first().map(|window| window.start);
-    let mut conditions: Vec<String> =
-        gates.iter().flat_map(|gate| gate.would_be_conditional_on.iter().cloned()).collect();
-    conditions.dedup();
     Plan {
         as_of: question.as_of.or(question.site.as_of).or(first),
         missing: missing(&checks, &reserved, &posed),
-        assumptions: assumptions(question, assumed, &posed),
+        assumptions: assumptions(question, assumed, &posed, &reserved),
+        conditions: conditions(&gates),
         checks,
         reserves: reserved.plans,
         calendar: Some(calendar),
@@ -78,8 +90,11 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
         gates,
         word,
         reason,
-        conditions,
     }
+}
+
+fn conditions(gates: &[PlanGate]) -> Vec<String> {
+    each_once(gates.iter().flat_map(|gate| gate.would_be_conditional_on.iter().cloned()))
 }
 
 /// The histories that were read, and for each workload whose demand is only declared the week that
@@ -114,20 +129,32 @@ fn chosen(considered: &[Considered]) -> Option<(&Problem, &Solution)> {
     considered.scheduled.as_ref().map(|(problem, solution)| (problem, solution))
 }
 
-/// A plan of the cheap checks alone.
-fn without_calendar(question: &PlanQuestion<'_>, checks: Vec<Check>, missing: String) -> Plan {
-    let gates = gates(question, &checks, &[], question.site.gpu_count(), &[], &Unmet::default());
+/// A plan of the cheap checks and of the reserves that are known.
+fn without_calendar(
+    question: &PlanQuestion<'_>,
+    checks: Vec<Check>,
+    missing: Vec<String>,
+    reserved: Reserves,
+) -> Plan {
+    let declared = Mechanism::of(&question.site.sharing.mode);
+    let unmet = Unmet {
+        unprotected: declared.map_or_else(Vec::new, |it| unprotected(question.site, it)),
+        unreserved: reserved.refused,
+        ..Unmet::default()
+    };
+    let gpus = question.site.gpu_count();
+    let gates = gates(question, &checks, &reserved.plans, gpus, &[], &unmet);
     let (word, reason) = word(&gates);
-    let mut all = vec![missing];
-    all.extend(checks.iter().flat_map(|check| check.missing.iter().cloned()));
+    let site = question.site;
+    let jobs = site.workloads.iter().filter(|it| !matches!(it.kind, WorkloadKind::Inference(_)));
+    let of_jobs = jobs.filter_map(|workload| pace(site, workload).err());
+    let of_checks = checks.iter().flat_map(|check| check.missing.iter().cloned());
     Plan {
         as_of: question.as_of.or(question.site.as_of),
-        conditions: gates
-            .iter()
-            .flat_map(|gate| gate.would_be_conditional_on.iter().cloned())
-            .collect(),
+        conditions: conditions(&gates),
+        missing: each_once(missing.into_iter().chain(of_jobs).chain(of_checks)),
         checks,
-        reserves: Vec::new(),
+        reserves: reserved.plans,
         calendar: None,
         promises: Vec::new(),
         certificates: Vec::new(),
@@ -136,7 +163,6 @@ fn without_calendar(question: &PlanQuestion<'_>, checks: Vec<Check>, missing: St
         gates,
         word,
         reason,
-        missing: all,
         assumptions: Vec::new(),
     }
 }
@@ -152,27 +178,45 @@ fn late_jobs(promised: &[Promise]) -> Vec<String> {
 }
 
 fn missing(checks: &[Check], reserved: &Reserves, posed: &Posed) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let lists = [&reserved.refused, &reserved.missing, &posed.missing];
-    let from_checks = checks.iter().flat_map(|check| &check.missing);
-    for line in lists.into_iter().flatten().chain(from_checks) {
-        if !all.contains(line) {
-            all.push(line.clone());
-        }
-    }
-    all
+    let of_checks = checks.iter().flat_map(|check| &check.missing);
+    each_once(reserved.missing.iter().chain(&posed.missing).chain(of_checks).cloned())
 }
 
 fn assumptions(
     question: &PlanQuestion<'_>,
     mut assumed: Vec<String>,
     posed: &Posed,
+    reserved: &Reserves,
 ) -> Vec<String> {
-    let training = question.site.training().map(|(_, training)| training).next();
-    if !transition_hours(&question.site.operations, training).known {
+    let site = question.site;
+    let is_free = |workload: &&Workload| match &workload.kind {
+        WorkloadKind::Inference(_) => false,
+        WorkloadKind::Training(training) => {
+            !transition_hours(&site.operations, Some(training)).known
+        }
+        WorkloadKind::Batch(_) | WorkloadKind::Render(_) => {
+            !transition_hours(&site.operations, None).known
+        }
+    };
+    let free: Vec<&str> =
+        site.workloads.iter().filter(is_free).map(|workload| workload.name.as_str()).collect();
+    if !free.is_empty() {
+        assumed.push(format!(
+            "changes of hands of {} are counted as free where neither `operations.transition` nor \
+             the job's own resume and checkpoint times are declared",
+            free.join(", ")
+        ));
+    }
+    if let SiteKind::Pool(pool) = &site.kind {
+        assumed.push(format!(
+            "all GPUs of the pool's {} node groups are planned as one place of equal GPUs: whether a \
+             job fits on single nodes is not looked at",
+            pool.nodes.len()
+        ));
+    }
+    if reserved.plans.len() > 1 && gpu_needs(question, &reserved.plans).is_none() {
         assumed.push(
-            "changes of hands are counted as free where neither `operations.transition` nor the \
-             job's own resume and checkpoint times are declared"
+            "the history is not replayed: the inference workloads have no common steps in GPUs"
                 .to_owned(),
         );
     }
@@ -190,7 +234,8 @@ fn replayed(
     let needs = gpu_needs(question, plans)?;
     let training = question.site.training().map(|(_, training)| training).next();
     let cost = transition_hours(&question.site.operations, training);
-    let reserved = question.site.inference().filter_map(|(_, inference)| inference.minimum_reserved);
+    let reserved =
+        question.site.inference().filter_map(|(_, inference)| inference.minimum_reserved);
     let declared = reserved.sum::<f64>().ceil() as u32;
     let replicas = plans.iter().map(|plan| plan.replica_gpus.ceil() as u32).sum::<u32>();
     backtest(&BacktestQuestion {
@@ -221,5 +266,12 @@ fn holds(grid: &Grid, plans: &[InferencePlan]) -> Vec<Held> {
         });
         place.get_or_insert(held);
     }
-    holds.into_iter().map(Option::unwrap_or_default).collect()
+    // An hour that the clock skips in this week is not in its calendar: what is held before it is
+    // held on.
+    let mut before = holds.iter().rev().flatten().next().copied().unwrap_or_default();
+    let held_on = |held: Option<Held>| {
+        before = held.unwrap_or(before);
+        before
+    };
+    holds.into_iter().map(held_on).collect()
 }

@@ -49,10 +49,7 @@ struct Need {
 fn total(reserves: &[InferencePlan], window: usize) -> Need {
     reserves.iter().filter_map(|plan| plan.windows.get(window)).fold(
         Need { held: 0, lent: 0 },
-        |sum, need| Need {
-            held: sum.held + need.reserved + need.hot,
-            lent: sum.lent + need.lent,
-        },
+        |sum, need| Need { held: sum.held + need.reserved + need.hot, lent: sum.lent + need.lent },
     )
 }
 
@@ -84,8 +81,7 @@ pub(super) fn lay_out(
         for (run, numbers) in running {
             let tenant = (job_at + run.job) as u32;
             for gpu in numbers {
-                let holder =
-                    if firm_left > 0 { Holder::Job(tenant) } else { Holder::Lent(tenant) };
+                let holder = if firm_left > 0 { Holder::Job(tenant) } else { Holder::Lent(tenant) };
                 firm_left = firm_left.saturating_sub(1);
                 if let Some(place) = row.get_mut(*gpu as usize) {
                     *place = holder;
@@ -103,18 +99,19 @@ fn idle_row(is_maintained: bool, gpus: u32) -> Vec<Holder> {
     vec![holder; gpus as usize]
 }
 
-/// Gives inference the lowest GPUs that no job holds.
+/// Gives inference the lowest GPUs that no job holds: first what each workload has reserved, then
+/// what is kept free for bursts, so that a place that is too small is short of the latter.
 fn hold_for_inference(row: &mut [Holder], reserves: &[InferencePlan], window: usize) {
     let mut free = row.iter_mut().filter(|holder| **holder == Holder::Idle);
-    for (tenant, plan) in reserves.iter().enumerate() {
-        let Some(need) = plan.windows.get(window) else { continue };
-        let tenant = tenant as u32;
-        let held =
-            [(need.reserved, Holder::Inference(tenant)), (need.hot, Holder::HotReserve(tenant))];
-        for (count, holder) in held {
-            for place in free.by_ref().take(count as usize) {
-                *place = holder;
-            }
+    let needs = || {
+        let plans = (0_u32..).zip(reserves);
+        plans.filter_map(|(tenant, plan)| Some((tenant, plan.windows.get(window)?)))
+    };
+    let reserved = needs().map(|(tenant, need)| (need.reserved, Holder::Inference(tenant)));
+    let hot = needs().map(|(tenant, need)| (need.hot, Holder::HotReserve(tenant)));
+    for (count, holder) in reserved.chain(hot) {
+        for place in free.by_ref().take(count as usize) {
+            *place = holder;
         }
     }
 }
@@ -134,12 +131,7 @@ fn tenants(site: &Site, reserves: &[InferencePlan], problem: &Problem) -> Vec<Te
     inference.chain(jobs).collect()
 }
 
-fn transitions(
-    grid: &Grid,
-    problem: &Problem,
-    runs: &[Run],
-    job_at: usize,
-) -> Vec<TransitionRow> {
+fn transitions(grid: &Grid, problem: &Problem, runs: &[Run], job_at: usize) -> Vec<TransitionRow> {
     let mut rows = Vec::new();
     for run in runs {
         let Some(job) = problem.jobs.get(run.job) else { continue };
@@ -150,13 +142,8 @@ fn transitions(
         };
         let gpus = job.modes.get(run.mode).map_or(0, |mode| mode.gpus);
         let tenant = (job_at + run.job) as u32;
-        let start = TransitionRow {
-            at: first.start,
-            gpus,
-            tenant,
-            starts: true,
-            hours: job.start_hours,
-        };
+        let start =
+            TransitionRow { at: first.start, gpus, tenant, starts: true, hours: job.start_hours };
         let stop_length = jiff::SignedDuration::try_from_secs_f64(job.stop_hours * 3600.0)
             .unwrap_or(jiff::SignedDuration::ZERO);
         let stop_at = last.end.checked_sub(stop_length).unwrap_or(last.end);

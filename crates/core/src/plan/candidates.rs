@@ -7,9 +7,11 @@ use super::grid::Grid;
 use super::model::{Candidate, InferencePlan, Outcome, PlanWord};
 use super::problem::{Problem, Slot};
 use super::question::{PlanQuestion, Posed};
-use super::schedule::{Effort, Solution, solve};
+use super::reserves::short;
+use super::schedule::{Effort, Solution, late_gpu_hours, solve};
 use crate::gpu::sharing::{Gives, Mechanism, rule};
 use crate::gpu::{self, MigSupport};
+use crate::site::{Server, Site, SiteKind};
 use crate::verdict::GateKind;
 
 /// A candidate with the schedule behind it, where one was made.
@@ -18,11 +20,9 @@ pub(super) struct Considered {
     pub(super) scheduled: Option<(Problem, Solution)>,
 }
 
-/// Late work below this much does not count as late, GPU-hours.
-const NOTHING_LATE: f64 = 1e-6;
-
 /// Looks at the ways of sharing one after the other. The first whose inference has its reserve and
-/// whose deadlines all hold is chosen; where none is, the one with the least late work.
+/// whose deadlines all hold is chosen; where none is, the one with the least late work, and of those
+/// the one that gives most to work without a deadline.
 pub(super) fn consider(
     question: &PlanQuestion<'_>,
     grid: &Grid,
@@ -36,9 +36,11 @@ pub(super) fn consider(
     if let Some(considered) = list.get_mut(chosen) {
         considered.candidate.chosen = true;
     }
-    let is_enough = list.iter().any(|considered| considered.candidate.word == Some(PlanWord::NotProven));
+    let is_enough =
+        list.iter().any(|considered| considered.candidate.word == Some(PlanWord::NotProven));
     let idle = idle_gpu_hours(grid, reserves, question);
-    for mechanism in [Mechanism::Mig, Mechanism::MpsStatic, Mechanism::MpsDefault, Mechanism::TimeSlicing]
+    for mechanism in
+        [Mechanism::Mig, Mechanism::MpsStatic, Mechanism::MpsDefault, Mechanism::TimeSlicing]
     {
         list.push(partition(question, mechanism, is_enough, idle));
     }
@@ -52,13 +54,15 @@ fn chosen(list: &[Considered]) -> usize {
     if let Some(first) = list.iter().position(is_enough) {
         return first;
     }
-    let late = |considered: &Considered| {
-        considered.scheduled.as_ref().and_then(|(_, solution)| solution.levels.first()).map_or(
-            f64::INFINITY,
-            |level| level.value,
-        )
+    let level = |considered: &Considered, place: usize, otherwise: f64| {
+        let levels = considered.scheduled.as_ref().map(|(_, solution)| &solution.levels);
+        levels.and_then(|levels| levels.get(place)).map_or(otherwise, |level| level.value)
     };
-    let best = list.iter().enumerate().min_by(|(_, a), (_, b)| late(a).total_cmp(&late(b)));
+    let late = |considered: &Considered| level(considered, 0, f64::INFINITY);
+    let harvest = |considered: &Considered| level(considered, 2, 0.0);
+    let best = list.iter().enumerate().min_by(|(_, a), (_, b)| {
+        late(a).total_cmp(&late(b)).then_with(|| harvest(b).total_cmp(&harvest(a)))
+    });
     best.map_or(0, |(index, _)| index)
 }
 
@@ -83,7 +87,8 @@ fn whole_gpu_split(
     posed: &Posed,
 ) -> Considered {
     let gpus = posed.problem.gpus;
-    let inference = peak_need(reserves);
+    let short = short(reserves, gpus);
+    let inference = short.map_or_else(|| peak_need(reserves), |short| short.needed);
     let left = gpus.saturating_sub(inference);
     let down = maintained(question.site, grid);
     let problem = Problem {
@@ -99,17 +104,14 @@ fn whole_gpu_split(
             .collect(),
         ..posed.problem.clone()
     };
-    let effort = Effort {
-        steps_max: question.effort.steps_max / 2,
-        seed: question.effort.seed,
-    };
+    let effort = Effort { steps_max: question.effort.steps_max / 2, seed: question.effort.seed };
     let name = format!("whole-GPU split {inference} + {left}");
-    let fits = inference <= gpus;
-    let why = if fits {
+    let why = if short.is_none() {
         "the simplest: each GPU has one owner, memory is predictable, nothing changes hands".into()
     } else {
         format!("inference alone needs {inference} GPUs at its highest and there are {gpus}")
     };
+    let fits = short.is_none_or(|short| !short.is_certain);
     let solution = solve(&problem, &effort);
     scheduled(question, name, "whole_gpu", why, problem, solution, fits)
 }
@@ -123,7 +125,7 @@ fn lending(
     split: &Considered,
 ) -> Considered {
     let gpus = posed.problem.gpus;
-    let fits = peak_need(reserves) <= gpus;
+    let fits = short(reserves, gpus).is_none_or(|short| !short.is_certain);
     let split_is_enough = split.candidate.word == Some(PlanWord::NotProven);
     let why = if split_is_enough {
         "looked at for what it would add: the split already meets what is asked for".to_owned()
@@ -131,10 +133,8 @@ fn lending(
         "the split is not enough: GPUs are lent by the hour and come back before they are needed"
             .to_owned()
     };
-    let problem = Problem {
-        slots: slots(question.site, grid, reserves, gpus),
-        ..posed.problem.clone()
-    };
+    let problem =
+        Problem { slots: slots(question.site, grid, reserves, gpus), ..posed.problem.clone() };
     let solution = solve(&problem, &question.effort);
     scheduled(
         question,
@@ -167,9 +167,7 @@ fn scheduled(
         (GateKind::Completion.name().to_owned(), word(is_complete)),
         (GateKind::Isolation.name().to_owned(), isolation),
     ];
-    let mut to_test = vec![
-        format!("cotenant measure {} --tests a,b,c", question.site_file),
-    ];
+    let mut to_test = vec![format!("cotenant measure {} --tests a,b,c", question.site_file)];
     if mode == "temporal" {
         to_test.push("the reclaim under load: each C block of that run ends with one".to_owned());
     }
@@ -197,8 +195,7 @@ pub(super) fn deadlines_met(problem: &Problem, solution: &Solution) -> (u32, u32
     let mut counts = (0, 0);
     for (job, outcome) in with_deadline {
         counts.1 += 1;
-        let late = (job.work - outcome.work_done_in_time) / job.work_per_gpu_hour_max();
-        counts.0 += u32::from(late < NOTHING_LATE);
+        counts.0 += u32::from(late_gpu_hours(job, outcome) <= 0.0);
     }
     counts
 }
@@ -243,11 +240,28 @@ fn idle_gpu_hours(
 
 /// What the isolation rules of a mechanism say about what the site requires.
 fn isolation_word(question: &PlanQuestion<'_>, mechanism: Mechanism) -> PlanWord {
-    let needs = question.site.operations.isolation.iter().flat_map(|need| &need.properties);
-    let is_refused = |property: &crate::site::IsolationProperty| {
-        rule(mechanism, *property).gives == Gives::No
-    };
-    if needs.into_iter().any(is_refused) { PlanWord::Fail } else { PlanWord::NotProven }
+    let is_given = unprotected(question.site, mechanism).is_empty();
+    if is_given { PlanWord::NotProven } else { PlanWord::Fail }
+}
+
+/// What workloads must be protected from and a mechanism does not give, as sentences.
+pub(super) fn unprotected(site: &Site, mechanism: Mechanism) -> Vec<String> {
+    let mut said = Vec::new();
+    for need in &site.operations.isolation {
+        for property in &need.properties {
+            let rule = rule(mechanism, *property);
+            if rule.gives == Gives::No {
+                said.push(format!(
+                    "{}: {} does not give {}: {}",
+                    need.workload,
+                    mechanism.name(),
+                    property.name(),
+                    rule.why
+                ));
+            }
+        }
+    }
+    said
 }
 
 /// A way of sharing one GPU. It is looked at only where whole GPUs are not enough.
@@ -277,23 +291,26 @@ fn partition(
         chosen: false,
     };
     if is_enough {
-        candidate.why = "not looked at: whole GPUs already meet what is asked for, and a shared GPU \
+        candidate.why =
+            "not looked at: whole GPUs already meet what is asked for, and a shared GPU \
                          would add risk and gain nothing that is asked for"
-            .into();
+                .into();
         return Considered { candidate, scheduled: None };
     }
-    if let Some(refused) = refused_by_device(question, mechanism) {
-        candidate.looked_at = true;
+    let device = if mechanism == Mechanism::Mig { mig_of(question.site) } else { Device::Can };
+    candidate.looked_at = true;
+    if let Device::Cannot(why) = device {
         candidate.word = Some(PlanWord::Fail);
-        candidate.why = refused;
+        candidate.why = why;
         return Considered { candidate, scheduled: None };
     }
     let isolation = isolation_word(question, mechanism);
-    candidate.looked_at = true;
     candidate.word = Some(isolation);
     candidate.gates = vec![(GateKind::Isolation.name().to_owned(), isolation)];
-    candidate.gpu_hours = idle;
     candidate.why = why_partition(mechanism, isolation, idle);
+    if let Device::Unknown(why) = device {
+        candidate.why = format!("{why}; {}", candidate.why);
+    }
     if isolation == PlanWord::NotProven {
         candidate.to_test = vec![
             format!("set `sharing: {{ mode: {{ {mode}: … }} }}` and run"),
@@ -303,14 +320,46 @@ fn partition(
     Considered { candidate, scheduled: None }
 }
 
-/// Why the device cannot do it at all, where the catalogue knows.
-fn refused_by_device(question: &PlanQuestion<'_>, mechanism: Mechanism) -> Option<String> {
-    if mechanism != Mechanism::Mig {
-        return None;
+/// Whether the devices of a place can be partitioned.
+enum Device {
+    Can,
+    Cannot(String),
+    Unknown(String),
+}
+
+/// What the catalogue knows of MIG on the devices of a place. A name that fits several models is
+/// decided only where they agree.
+fn mig_of(site: &Site) -> Device {
+    let servers: Vec<&Server> = match &site.kind {
+        SiteKind::Server(server) => vec![server],
+        SiteKind::Pool(pool) => pool.nodes.iter().map(|node| &node.server).collect(),
+    };
+    let names: Vec<&str> = servers.iter().filter_map(|server| server.gpu.as_deref()).collect();
+    let mut unknown = None;
+    for name in names {
+        let found = gpu::candidates(name);
+        if found.is_empty() {
+            unknown = Some(format!(
+                "whether `{name}` has MIG is not known: no model of the \
+                 catalogue has that name"
+            ));
+        } else if found.iter().all(|sku| matches!(sku.mig, MigSupport::No)) {
+            return Device::Cannot(format!("{} has no MIG", found[0].product));
+        } else if !found.iter().all(|sku| matches!(sku.mig, MigSupport::Yes(_))) {
+            let models: Vec<&str> = found.iter().map(|sku| sku.product).collect();
+            unknown = Some(format!(
+                "whether `{name}` has MIG is not known: it may be {}",
+                models.join(", ")
+            ));
+        } else if found.len() > 1 {
+            let models: Vec<&str> = found.iter().map(|sku| sku.product).collect();
+            unknown = Some(format!(
+                "which profiles `{name}` has is not known: it may be {}",
+                models.join(", ")
+            ));
+        }
     }
-    let name = question.site.server()?.gpu.as_deref()?;
-    let sku = gpu::find(name)?;
-    matches!(sku.mig, MigSupport::No).then(|| format!("{} has no MIG", sku.product))
+    unknown.map_or(Device::Can, Device::Unknown)
 }
 
 fn why_partition(mechanism: Mechanism, isolation: PlanWord, idle: Option<f64>) -> String {
@@ -325,8 +374,10 @@ fn why_partition(mechanism: Mechanism, isolation: PlanWord, idle: Option<f64>) -
         return format!("{gain}; but it does not give the isolation that the site requires");
     }
     let caution = match mechanism {
-        Mechanism::Mig => "a partition of hardware is no promise of performance: the exact model \
-                           must fit its slice, and the peak must be replayed in it",
+        Mechanism::Mig => {
+            "a partition of hardware is no promise of performance: the exact model \
+                           must fit its slice, and the peak must be replayed in it"
+        }
         Mechanism::MpsStatic | Mechanism::MpsDefault => {
             "a fault of one client ends all clients of the GPU"
         }

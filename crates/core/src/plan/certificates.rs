@@ -2,21 +2,23 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::grid::Grid;
 use super::model::{Certificate, Change};
 use super::problem::Problem;
 use super::question::{PlanQuestion, Posed, pose};
 use super::reserves::{Assumed, reserves};
-use super::schedule::{Effort, Shortage, shortages, solve};
+use super::schedule::{Effort, Shortage, late_gpu_hours, shortages, solve_unproven};
 use crate::site::Cost;
 use crate::units::format_duration;
 
-/// Late work below this much does not count as late, GPU-hours.
-const NOTHING_LATE: f64 = 1e-6;
 /// The most hours by which a deadline is moved in search of one that holds.
 const HOURS_LATER_MAX: f64 = 14.0 * 24.0;
 
-/// The certificates of a calendar, each with what would help, cheapest first in GPU-hours.
+/// The certificates of a calendar, each with the least change of every kind that would help. Their
+/// prices have different units, so they stand in a fixed order: GPUs, time, work, then what the
+/// engine would have to do better.
 pub(super) fn certificates(
     question: &PlanQuestion<'_>,
     grid: &Grid,
@@ -25,8 +27,8 @@ pub(super) fn certificates(
     shortages(&posed.problem)
         .iter()
         .filter_map(|shortage| {
-            let from = grid.windows.get(shortage.from_slot)?.start;
-            let until = grid.windows.get(shortage.until_slot.checked_sub(1)?)?.end;
+            let from = boundary(grid, shortage.from_slot)?;
+            let until = boundary(grid, shortage.until_slot)?;
             let name = |job: &usize| posed.problem.jobs.get(*job).map(|job| job.name.clone());
             Some(Certificate {
                 jobs: shortage.jobs.iter().filter_map(name).collect(),
@@ -38,6 +40,12 @@ pub(super) fn certificates(
             })
         })
         .collect()
+}
+
+/// The instant between two windows: the start of one, and for the one after the last its end.
+fn boundary(grid: &Grid, slot: usize) -> Option<Timestamp> {
+    let start = grid.windows.get(slot).map(|window| window.start);
+    start.or_else(|| grid.windows.last().map(|window| window.end))
 }
 
 /// Looks for changes by planning again with each.
@@ -65,9 +73,8 @@ impl Search<'_> {
     /// Late GPU-hours of the jobs that the certificate names, under a changed question. The cheap
     /// bound is asked first: where even that is short, no schedule is looked for.
     fn late(&self, problem: &Problem) -> f64 {
-        let concerned = |shortage: &Shortage| {
-            shortage.jobs.iter().any(|job| self.shortage.jobs.contains(job))
-        };
+        let concerned =
+            |shortage: &Shortage| shortage.jobs.iter().any(|job| self.shortage.jobs.contains(job));
         if let Some(short) = shortages(problem).iter().find(|shortage| concerned(shortage)) {
             return short.missing();
         }
@@ -75,24 +82,23 @@ impl Search<'_> {
             steps_max: self.question.effort.steps_max / 4,
             seed: self.question.effort.seed,
         };
-        let solution = solve(problem, &effort);
+        let outcomes = solve_unproven(problem, &effort);
         self.shortage
             .jobs
             .iter()
-            .filter_map(|index| Some((problem.jobs.get(*index)?, solution.late.get(*index)?)))
-            .map(|(job, outcome)| {
-                (job.work - outcome.work_done_in_time).max(0.0) / job.work_per_gpu_hour_max()
-            })
+            .filter_map(|index| Some((problem.jobs.get(*index)?, outcomes.get(*index)?)))
+            .map(|(job, outcome)| late_gpu_hours(job, outcome))
             .sum()
     }
 
     fn meets(&self, problem: &Problem) -> bool {
-        self.late(problem) < NOTHING_LATE
+        self.late(problem) <= 0.0
     }
 
     /// More GPUs in the interval of the certificate, and nowhere else.
     fn more_gpus(&self) -> Option<Change> {
-        let most = self.posed.problem.jobs.iter().flat_map(|job| &job.modes).map(|m| m.gpus).max()?;
+        let most =
+            self.posed.problem.jobs.iter().flat_map(|job| &job.modes).map(|m| m.gpus).max()?;
         let limit = self.posed.problem.gpus.max(1).saturating_add(most);
         let with = |extra: u32| {
             let mut problem = self.posed.problem.clone();
@@ -123,10 +129,6 @@ impl Search<'_> {
         let slots = self.posed.problem.slots.len();
         let last = self.shortage.jobs.iter().filter_map(|job| self.deadline(*job)).max()?;
         let room = slots.saturating_sub(last) as u32;
-        let hours_of = |shift: u32| -> f64 {
-            let until = (last + shift as usize).min(slots);
-            self.posed.problem.slots[last..until].iter().map(|slot| slot.hours).sum()
-        };
         let shifted = |shift: u32| {
             let mut problem = self.posed.problem.clone();
             for index in &self.shortage.jobs {
@@ -137,7 +139,11 @@ impl Search<'_> {
             problem
         };
         let shift = least(1, room, |shift| self.meets(&shifted(shift)))?;
-        let hours = hours_of(shift);
+        // From the deadline itself: it may lie inside of a window, or before the calendar.
+        let occurrences = self.shortage.jobs.iter().map(|job| self.posed.occurrences.get(*job));
+        let due = occurrences.filter_map(|occurrence| occurrence?.deadline).max()?;
+        let until = boundary(self.grid, last + shift as usize)?;
+        let hours = until.duration_since(due).as_secs_f64() / 3600.0;
         (hours <= HOURS_LATER_MAX).then(|| Change {
             what: format!("the deadline {} later", format_hours(hours)),
             price: format!("{} of waiting", format_hours(hours)),
@@ -198,9 +204,10 @@ impl Search<'_> {
                     "replicas that carry {:.0} % more within the objectives",
                     (factor - 1.0) * 100.0
                 ),
-                price: "a looser latency objective, or a faster engine; a capacity run shows which \
+                price:
+                    "a looser latency objective, or a faster engine; a capacity run shows which \
                         latency that is"
-                    .to_owned(),
+                        .to_owned(),
                 money: None,
                 confirmed: true,
             })
@@ -219,11 +226,7 @@ impl Search<'_> {
 
     /// The local time of a slot's start; of the end, for the slot after the last one.
     fn local(&self, slot: usize) -> String {
-        let at = match self.grid.windows.get(slot) {
-            Some(window) => Some(window.start),
-            None => self.grid.windows.last().map(|window| window.end),
-        };
-        at.map_or_else(String::new, |at| {
+        boundary(self.grid, slot).map_or_else(String::new, |at| {
             self.grid.time_zone.to_datetime(at).strftime("%a %H:%M").to_string()
         })
     }

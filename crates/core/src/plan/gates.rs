@@ -3,23 +3,36 @@
 use super::candidates::word_of;
 use super::model::{Certificate, Check, InferencePlan, Outcome, PlanGate, PlanWord};
 use super::question::PlanQuestion;
+use super::reserves::{Short, short};
+use crate::site::Site;
 use crate::verdict::GateKind;
 
-/// The gate that a check speaks about, by its key.
-fn gate_of(key: &str) -> GateKind {
-    match key {
-        "deadline" | "placement" | "ranks" => GateKind::Completion,
-        "partition" | "booked" | "isolation" => GateKind::Isolation,
-        "notice" | "checkpoint" => GateKind::Preemption,
-        "change_cycle" | "changes" | "maintenance" => GateKind::Maintenance,
+/// The gate that a check speaks about, by its key. What a place lacks, memory or cores, hurts
+/// inference where any is concerned, and else the jobs.
+fn gate_of(site: &Site, check: &Check) -> GateKind {
+    match check.key {
+        "deadline" | "ranks" => GateKind::Completion,
+        "partition" | "booked" => GateKind::Isolation,
+        "notice" => GateKind::Preemption,
+        "changes" => GateKind::Maintenance,
         "fault_domain" | "availability" => GateKind::FailureDomain,
-        _ => GateKind::Inference,
+        _ if check.workloads.iter().any(|name| is_inference(site, name)) => GateKind::Inference,
+        _ if check.workloads.is_empty() => GateKind::Inference,
+        _ => GateKind::Completion,
     }
+}
+
+fn is_inference(site: &Site, name: &str) -> bool {
+    site.inference().any(|(workload, _)| workload.name == name)
 }
 
 /// What the calendar does not give.
 #[derive(Debug, Default)]
 pub(super) struct Unmet {
+    /// Why inference workloads have no reserve.
+    pub(super) unreserved: Vec<String>,
+    /// What a workload must be protected from and the way of sharing does not give.
+    pub(super) unprotected: Vec<String>,
     /// Jobs that are not done by their deadline.
     pub(super) late: Vec<String>,
     /// Workloads of which no job runs at all.
@@ -48,7 +61,7 @@ pub(super) fn gates(
         .into_iter()
         .map(|kind| {
             let mut finding = match kind {
-                GateKind::Inference => inference(question, reserves, gpus),
+                GateKind::Inference => inference(question, reserves, gpus, unmet),
                 GateKind::Completion => completion(question, certificates, unmet),
                 GateKind::Preemption => Finding {
                     open: vec!["what a reclaim costs under load is not measured".into()],
@@ -56,13 +69,14 @@ pub(super) fn gates(
                     ..Finding::default()
                 },
                 GateKind::Isolation => Finding {
+                    fails: unmet.unprotected.clone(),
                     open: vec!["no audit has shown that it binds".into()],
                     to_test: vec![format!("cotenant measure {} --tests c", question.site_file)],
                     ..Finding::default()
                 },
                 GateKind::Maintenance | GateKind::FailureDomain => Finding::default(),
             };
-            for check in checks.iter().filter(|check| gate_of(check.key) == kind) {
+            for check in checks.iter().filter(|check| gate_of(question.site, check) == kind) {
                 finding.conditions.extend(check.would_be_conditional_on.iter().cloned());
                 match check.outcome {
                     Outcome::Fails => finding.fails.push(check.answer.clone()),
@@ -83,45 +97,52 @@ fn gate(kind: GateKind, finding: Finding) -> PlanGate {
         [one] => one.clone(),
         [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
     };
-    let mut conditions = finding.conditions;
-    conditions.dedup();
     PlanGate {
         name: kind.name(),
         word,
         reason,
-        would_be_conditional_on: conditions,
+        would_be_conditional_on: each_once(finding.conditions),
         to_test: finding.to_test,
     }
 }
 
+/// Sentences, each where it stands first.
+pub(super) fn each_once(sentences: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for sentence in sentences {
+        if !kept.contains(&sentence) {
+            kept.push(sentence);
+        }
+    }
+    kept
+}
+
 /// Whether there are GPUs enough for inference, and whether its bursts were seen.
-fn inference(question: &PlanQuestion<'_>, reserves: &[InferencePlan], gpus: u32) -> Finding {
+fn inference(
+    question: &PlanQuestion<'_>,
+    reserves: &[InferencePlan],
+    gpus: u32,
+    unmet: &Unmet,
+) -> Finding {
     let mut finding = Finding {
         to_test: vec![format!("cotenant measure {} --tests a,c", question.site_file)],
         ..Finding::default()
     };
-    let windows = reserves.iter().map(|plan| plan.windows.len()).max().unwrap_or(0);
-    let need = |window: usize| -> u32 {
-        let needs = reserves.iter().filter_map(|plan| plan.windows.get(window));
-        needs.map(|need| need.reserved + need.hot + need.lent).sum()
-    };
-    // A workload's own windows are cut at what the place has; several together may still exceed it.
-    let together = (0..windows).map(need).max().unwrap_or(0);
-    let alone = reserves.iter().map(|plan| plan.gpus_needed_max).max().unwrap_or(0);
-    let most = together.max(alone);
-    if most > gpus {
-        let short = format!(
-            "inference needs up to {most} GPUs with its reserve and there are {gpus}: at its peaks \
-             it is short even without a neighbour"
+    if let Some(Short { needed, is_certain }) = short(reserves, gpus) {
+        let said = format!(
+            "inference needs up to {needed} GPUs with its reserve and there are {gpus}: at its \
+             peaks it is short even without a neighbour"
         );
-        // What rests on an assumed burst is no proof that it fails.
-        if reserves.iter().all(|plan| plan.bursts_seen) || together > gpus {
-            finding.fails.push(short);
+        if is_certain {
+            finding.fails.push(said);
         } else {
-            finding.open.push(short);
+            finding.open.push(said);
         }
-        finding.conditions.push(format!("{} more GPUs for inference at its peaks", most - gpus));
+        let more = needed - gpus;
+        let plural = if more == 1 { "" } else { "s" };
+        finding.conditions.push(format!("{more} more GPU{plural} for inference at its peaks"));
     }
+    finding.open.extend(unmet.unreserved.iter().cloned());
     for plan in reserves {
         if !plan.bursts_seen {
             finding.open.push(format!(
@@ -141,30 +162,33 @@ fn inference(question: &PlanQuestion<'_>, reserves: &[InferencePlan], gpus: u32)
 }
 
 /// Whether every deadline can be met.
-fn completion(
-    question: &PlanQuestion<'_>,
-    certificates: &[Certificate],
-    unmet: &Unmet,
-) -> Finding {
+fn completion(question: &PlanQuestion<'_>, certificates: &[Certificate], unmet: &Unmet) -> Finding {
     let mut finding = Finding {
         to_test: vec![format!("cotenant measure {} --tests b,c", question.site_file)],
         ..Finding::default()
     };
     for certificate in certificates {
-        finding.fails.push(format!(
-            "{} cannot be done in time: {:.1} GPU-h are needed and {:.1} are free",
-            certificate.jobs.join(", "),
-            certificate.needed,
-            certificate.free
-        ));
-        finding.conditions.extend(
-            certificate.changes.iter().filter(|it| it.confirmed).map(|it| it.what.clone()),
-        );
+        let jobs = certificate.jobs.join(", ");
+        finding.fails.push(if certificate.from >= certificate.until {
+            format!("{jobs} cannot be done in time: no window lies before its deadline")
+        } else {
+            format!(
+                "{jobs} cannot be done in time: {:.1} GPU-h are needed and {:.1} are free",
+                certificate.needed, certificate.free
+            )
+        });
+        finding
+            .conditions
+            .extend(certificate.changes.iter().filter(|it| it.confirmed).map(|it| it.what.clone()));
     }
-    if certificates.is_empty() && !unmet.late.is_empty() {
+    let is_proven =
+        |job: &&String| certificates.iter().any(|certificate| certificate.jobs.contains(job));
+    let unproven: Vec<&str> =
+        unmet.late.iter().filter(|job| !is_proven(job)).map(String::as_str).collect();
+    if !unproven.is_empty() {
         finding.fails.push(format!(
-            "no calendar was found that has {} done in time, and none was proven impossible",
-            unmet.late.join(", ")
+            "no calendar was found that has {} done in time; that there is none is not proven",
+            unproven.join(", ")
         ));
     }
     if !unmet.starved.is_empty() {

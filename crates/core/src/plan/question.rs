@@ -39,32 +39,36 @@ pub struct PlanQuestion<'a> {
 impl PlanQuestion<'_> {
     /// Time to get a lent GPU back. A drill shows the job's part of it, until memory is free; what
     /// the engine needs from there is declared, and where both are needed the sum is called
-    /// declared. Without a drill it is the declared time, else the declared steps together.
+    /// declared. Without a drill it is the declared time, else the declared steps together. A step
+    /// without a time makes their sum unknown. Where nothing says what the engine needs after a
+    /// drill, a declared time stands as long as no drill was longer.
     pub fn reclaim_time(&self) -> Option<(Duration, Origin)> {
-        let operations = &self.site.operations;
-        if let Some(drill) = self.drill_measured {
-            let engine = self.engine_back();
-            let origin = if engine.is_zero() { Origin::Measured } else { Origin::Declared };
-            return Some((drill + engine, origin));
-        }
-        let steps = self.transition_back();
-        let declared = operations.reclaim_time.or_else(|| (!steps.is_zero()).then_some(steps));
-        declared.map(|time| (time, Origin::Declared))
-    }
-
-    /// The declared steps of the way back that come after the job has gone.
-    fn engine_back(&self) -> Duration {
-        let is_engine = |kind: TransitionStepKind| {
-            !matches!(kind, TransitionStepKind::Drain | TransitionStepKind::Checkpoint)
+        let declared = self.site.operations.reclaim_time;
+        let is_job = |kind: TransitionStepKind| {
+            matches!(kind, TransitionStepKind::Drain | TransitionStepKind::Checkpoint)
         };
-        let transition = self.site.operations.transition.as_ref();
-        transition.map_or(Duration::ZERO, |transition| {
-            let steps = transition.to_inference.iter();
-            steps.filter(|step| is_engine(step.kind)).filter_map(|step| step.duration).sum()
-        })
+        let Some(drill) = self.drill_measured else {
+            let time = declared.or_else(|| self.time_back(|_| true));
+            return time.map(|time| (time, Origin::Declared));
+        };
+        match (self.time_back(|kind| !is_job(kind)), declared) {
+            (Some(engine), _) => Some((drill + engine, Origin::Declared)),
+            (None, Some(declared)) => Some((declared.max(drill), Origin::Declared)),
+            (None, None) => Some((drill, Origin::Measured)),
+        }
     }
 
-    /// What the declared steps of the way back to inference take together.
+    /// What some steps of the way back take together; `None` where there are none, or where one of
+    /// them is without a time.
+    fn time_back(&self, counts: impl Fn(TransitionStepKind) -> bool) -> Option<Duration> {
+        let steps = &self.site.operations.transition.as_ref()?.to_inference;
+        let counted = steps.iter().filter(|step| counts(step.kind));
+        let times: Option<Vec<Duration>> = counted.map(|step| step.duration).collect();
+        times.filter(|times| !times.is_empty()).map(|times| times.iter().sum())
+    }
+
+    /// What the declared steps of the way back to inference take together, at the least: a step
+    /// without a time counts as none.
     pub fn transition_back(&self) -> Duration {
         let transition = self.site.operations.transition.as_ref();
         transition.map_or(Duration::ZERO, |transition| {
@@ -144,10 +148,5 @@ pub(super) fn pose(site: &Site, grid: &Grid, reserves: &[InferencePlan], gpus: u
         slots: calendar::slots(site, grid, reserves, gpus),
         jobs: list.occurrences.iter().map(|occurrence| occurrence.job.clone()).collect(),
     };
-    Posed {
-        problem,
-        occurrences: list.occurrences,
-        remarks: list.remarks,
-        missing: list.missing,
-    }
+    Posed { problem, occurrences: list.occurrences, remarks: list.remarks, missing: list.missing }
 }

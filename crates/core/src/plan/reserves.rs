@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::grid::Grid;
-use super::model::InferencePlan;
+use super::model::{InferencePlan, WindowNeed};
 use super::question::PlanQuestion;
 use super::reserve::{ReserveQuestion, gpus_for, missing_for_reserve, plan_reserve};
 use crate::demand::{Series, bootstrap_weeks};
@@ -31,27 +31,24 @@ pub(super) struct Reserves {
 }
 
 /// The reserve of every inference workload, in the order of the file.
-pub(super) fn reserves(
-    question: &PlanQuestion<'_>,
-    grid: &Grid,
-    assumed: &Assumed,
-) -> Reserves {
+pub(super) fn reserves(question: &PlanQuestion<'_>, grid: &Grid, assumed: &Assumed) -> Reserves {
     let mut result = Reserves::default();
     for (workload, inference) in question.site.inference() {
         let series = series_of(question, workload);
+        let reclaim_time = assumed
+            .reclaim_time
+            .map(|time| (time, Origin::Assumed))
+            .or_else(|| question.reclaim_time());
         let scaled = assumed.capacity_factor.map(|factor| roomier(inference, factor));
         let asked = ReserveQuestion {
             workload,
             inference: scaled.as_ref().unwrap_or(inference),
             series: &series,
             grid,
-            reclaim_time: assumed
-                .reclaim_time
-                .map(|time| (time, Origin::Assumed))
-                .or_else(|| question.reclaim_time()),
+            reclaim_time,
             risk_tolerance: question.site.operations.risk_tolerance.map(Share::value),
             gpus: question.site.gpu_count(),
-            transition_back: question.transition_back(),
+            transition_back: least_back(question, assumed),
         };
         match plan_reserve(&asked) {
             Ok(plan) => {
@@ -62,6 +59,13 @@ pub(super) fn reserves(
         }
     }
     result
+}
+
+/// What a reclaim takes at the least, by its declared steps. Steps of which one is without a time are
+/// no time to reclaim where nothing else says one, and a time that is assumed is assumed of them too.
+fn least_back(question: &PlanQuestion<'_>, assumed: &Assumed) -> Duration {
+    let is_known = assumed.reclaim_time.is_none() && question.reclaim_time().is_some();
+    if is_known { question.transition_back() } else { Duration::ZERO }
 }
 
 fn series_of(question: &PlanQuestion<'_>, workload: &Workload) -> Vec<Series> {
@@ -96,10 +100,7 @@ pub(super) struct GpuNeeds {
 
 /// The history in GPUs, in each workload's binding unit. Only one workload may have a history, or
 /// all of them must share their steps.
-pub(super) fn gpu_needs(
-    question: &PlanQuestion<'_>,
-    plans: &[InferencePlan],
-) -> Option<GpuNeeds> {
+pub(super) fn gpu_needs(question: &PlanQuestion<'_>, plans: &[InferencePlan]) -> Option<GpuNeeds> {
     let mut sum: Option<GpuNeeds> = None;
     for plan in plans {
         let (capacity, series) = binding(question, plan)?;
@@ -117,13 +118,13 @@ pub(super) fn gpu_needs(
             }
             Some(sum) => {
                 let is_aligned = sum.start == series.start
-                    && sum.step_s == series.step.as_secs()
+                    && sum.step_s == series.step.as_secs().max(1)
                     && sum.needs.len() == series.values.len();
                 if !is_aligned {
                     return None;
                 }
                 for (total, need) in sum.needs.iter_mut().zip(needs) {
-                    *total = total.zip(need).map(|(total, need)| total + need);
+                    *total = total.zip(need).map(|(total, need)| total.saturating_add(need));
                 }
             }
         }
@@ -154,6 +155,8 @@ pub(super) fn drawn_weeks(
             .collect();
         match &mut sum {
             None => sum = Some(gpus),
+            // Weeks can be drawn for one of them and not for the other: nothing is known of both.
+            Some(sum) if sum.len() != gpus.len() => return Vec::new(),
             Some(sum) => {
                 for (total, week) in sum.iter_mut().zip(gpus) {
                     for (total, need) in total.iter_mut().zip(week) {
@@ -176,4 +179,31 @@ fn binding(
     let capacity = inference.capacity.clone()?;
     let series = question.history(&plan.workload)?.series(plan.binding)?;
     Some((capacity, series))
+}
+
+/// Whether inference is short even without a neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Short {
+    /// GPUs that it needs at its highest, reserve included.
+    pub(super) needed: u32,
+    /// Whether that is certain: what rests on an assumed burst is no proof that it fails.
+    pub(super) is_certain: bool,
+}
+
+/// Whether the inference of a place needs more GPUs than there are, all workloads together.
+pub(super) fn short(reserves: &[InferencePlan], gpus: u32) -> Option<Short> {
+    let windows = reserves.iter().map(|plan| plan.windows.len()).max().unwrap_or(0);
+    let most = |gpus_of: fn(&WindowNeed) -> u32| -> u32 {
+        let sum = |window: usize| -> u32 {
+            reserves.iter().filter_map(|plan| plan.windows.get(window)).map(gpus_of).sum()
+        };
+        (0..windows).map(sum).max().unwrap_or(0)
+    };
+    // A workload's own windows are cut at what the place has; several together may still exceed it.
+    let together = most(|need| need.reserved + need.hot + need.lent);
+    let alone = reserves.iter().map(|plan| plan.gpus_needed_max).max().unwrap_or(0);
+    let needed = together.max(alone);
+    let is_seen = reserves.iter().all(|plan| plan.bursts_seen);
+    (needed > gpus)
+        .then_some(Short { needed, is_certain: is_seen || most(|need| need.reserved) > gpus })
 }

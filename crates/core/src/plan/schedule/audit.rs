@@ -118,6 +118,13 @@ pub fn outcomes(problem: &Problem, runs: &[Run]) -> Vec<JobOutcome> {
     problem.jobs.iter().enumerate().map(outcome).collect()
 }
 
+/// GPU-hours of a job's work, at its best work per GPU-hour, that are not done in time; zero where
+/// only rounding is left.
+pub fn late_gpu_hours(job: &Job, outcome: &JobOutcome) -> f64 {
+    let missing = job.work - outcome.work_done_in_time;
+    if missing <= job.work * WORK_TOLERANCE { 0.0 } else { missing / best_work_per_gpu_hour(job) }
+}
+
 /// Hours from the first slot to the start of each, and to the end of the last.
 fn clock(problem: &Problem) -> Vec<f64> {
     let mut clock = vec![0.0];

@@ -17,9 +17,9 @@ mod whole;
 
 pub use answer::{Effort, JobOutcome, Shortage, Solution};
 pub use assign::assign;
-pub use audit::{Fault, Levels, WORK_TOLERANCE, audit, outcomes};
+pub use audit::{Fault, Levels, WORK_TOLERANCE, audit, late_gpu_hours, outcomes};
 pub use shortage::{shortage, shortages};
-pub use solve::solve;
+pub use solve::{solve, solve_unproven};
 
 #[cfg(test)]
 mod samples;

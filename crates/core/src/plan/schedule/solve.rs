@@ -1,7 +1,8 @@
 //! A schedule, and how good it is.
 
-use super::answer::{Effort, Solution};
+use super::answer::{Effort, JobOutcome, Solution};
 use super::audit::outcomes;
+use super::draft::Draft;
 use super::dual::{Aim, Dual};
 use super::exact::exact;
 use super::search::Search;
@@ -20,11 +21,7 @@ pub fn solve(problem: &Problem, effort: &Effort) -> Solution {
     let clock = Clock::of(problem);
     let demand = Demand::of(problem, &tasks, &clock);
     let dual = Dual::new(problem, &tasks, &clock);
-    let optimum = exact(problem, &tasks, &clock);
-    let proven = optimum.is_some();
-    let draft = optimum.unwrap_or_else(|| {
-        Search::new(problem, &tasks, &clock, &dual, effort).run(effort.steps_max)
-    });
+    let (draft, proven) = found(problem, &tasks, &clock, &dual, effort);
     let worth = draft.worth();
     let bounds = if proven {
         worth.0.map(Some)
@@ -38,6 +35,31 @@ pub fn solve(problem: &Problem, effort: &Effort) -> Solution {
         shortage: shortages(problem).into_iter().next(),
         runs,
     }
+}
+
+/// What each job gets in the schedule that [`solve`] finds, without what proves how good it is: that
+/// takes most of the time, and who only asks whether a deadline can be met needs none of it.
+pub fn solve_unproven(problem: &Problem, effort: &Effort) -> Vec<JobOutcome> {
+    let tasks = Task::all(problem);
+    let clock = Clock::of(problem);
+    let dual = Dual::new(problem, &tasks, &clock);
+    let (draft, _) = found(problem, &tasks, &clock, &dual, effort);
+    outcomes(problem, &runs(&tasks, &draft.pieces))
+}
+
+/// A schedule, and whether it is proven the best by itself.
+fn found(
+    problem: &Problem,
+    tasks: &[Task],
+    clock: &Clock,
+    dual: &Dual<'_>,
+    effort: &Effort,
+) -> (Draft, bool) {
+    let optimum = exact(problem, tasks, clock);
+    let proven = optimum.is_some();
+    let draft = optimum
+        .unwrap_or_else(|| Search::new(problem, tasks, clock, dual, effort).run(effort.steps_max));
+    (draft, proven)
 }
 
 /// Steps that the search for a bound may take at most, and path cells that it may look at.
