@@ -109,7 +109,7 @@ impl Try<'_> {
              A demonstration of the method: no GPU claim comes of it.",
             minutes(self.total)
         ));
-        let mut example = Example::new(out)?;
+        let mut example = Example::new()?;
         // First with a load that is only a guess: one request at a time says what the machine can do.
         self.write(&example)?;
         let file = site_file::read(&out.join("site.yaml"), printer)?;

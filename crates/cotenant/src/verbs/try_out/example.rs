@@ -30,9 +30,9 @@ pub(super) const OWN: [&str; 8] = [
 /// client on the same cores stays on time, high enough that waiting is seen.
 const LOAD: f64 = 0.8;
 /// The objective of time to first token: this many times what the pilot saw alone.
-const TTFT_FACTOR: f64 = 2.0;
+const TTFT_FACTOR: f64 = 1.6;
 /// The objective of the whole answer: this many times what the pilot saw alone.
-const E2E_FACTOR: f64 = 2.2;
+const E2E_FACTOR: f64 = 1.8;
 /// The objective of the step: this many times what the pilot saw.
 const STEP_FACTOR: f64 = 6.0;
 /// Tokens of the prompts and answers that are asked without a trace: p50 and p95.
@@ -144,7 +144,7 @@ struct Objectives {
 
 impl Example {
     /// An example on a port that is free now.
-    pub(super) fn new(_out: &Path) -> Result<Self, Failure> {
+    pub(super) fn new() -> Result<Self, Failure> {
         let port = TcpListener::bind("127.0.0.1:0")
             .and_then(|socket| socket.local_addr())
             .map_err(|error| Failure::world(format!("no free port on 127.0.0.1: {error}")))?
