@@ -289,7 +289,8 @@ pub struct Certificate {
     pub needed: f64,
     /// GPU-hours that are free there.
     pub free: f64,
-    /// The least changes that would meet the deadline, cheapest first.
+    /// The least change of each kind that would meet the deadline. Their prices have different
+    /// units, so they stand in a fixed order.
     pub changes: Vec<Change>,
 }
 
