@@ -201,7 +201,11 @@ pub(crate) fn site(gpus: u32, workloads: Vec<Workload>) -> Site {
 }
 
 pub(crate) fn planned(site: &Site) -> Plan {
-    plan(&PlanQuestion {
+    plan(&question(site))
+}
+
+pub(crate) fn question(site: &Site) -> PlanQuestion<'_> {
+    PlanQuestion {
         site,
         site_file: "site.yaml",
         as_of: None,
@@ -210,7 +214,7 @@ pub(crate) fn planned(site: &Site) -> Plan {
         effort: Effort { steps_max: 8, seed: 1 },
         weeks_drawn: 8,
         seed: 1,
-    })
+    }
 }
 
 /// Releases and deadlines of jobs.

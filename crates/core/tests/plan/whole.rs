@@ -1,15 +1,16 @@
 //! The whole plan: what always holds of its calendar, and sites that lack something.
 
-use cotenant_core::plan::{Holder, Plan, PlanWord, Tenant};
+use cotenant_core::demand::history_of_table;
+use cotenant_core::plan::{Holder, Plan, PlanQuestion, PlanWord, Tenant, plan};
 use cotenant_core::site::{
-    BurstReserve, Maintenance, NodeGroup, Pool, Server, Site, SiteKind, Transition, TransitionStep,
-    TransitionStepKind, WeeklyWindow, Workload,
+    BurstReserve, Demand, Maintenance, NodeGroup, Pool, Server, Site, SiteKind, Transition,
+    TransitionStep, TransitionStepKind, WeeklyWindow, Workload,
 };
 use proptest::prelude::*;
 
 use crate::support::{
-    at, close, duration, inference, inference_of, normal, once, planned, serving, site, trainer,
-    training_of, weekly,
+    at, close, duration, grid, inference, inference_of, normal, once, planned, question, serving,
+    site, trainer, training_of, weekly, zone,
 };
 
 fn chat(night: f64, day: f64) -> Workload {
@@ -43,6 +44,8 @@ struct Shape {
     hot: f64,
     second: bool,
     maintained: bool,
+    /// Whether the clocks change in its week.
+    changes: bool,
     jobs: Vec<(u32, f64, u8, bool)>,
 }
 
@@ -55,15 +58,17 @@ fn shape() -> impl Strategy<Value = Shape> {
         0_u32..=2,
         any::<bool>(),
         any::<bool>(),
+        any::<bool>(),
         prop::collection::vec(job, 0..3),
     )
-        .prop_map(|(gpus, night, day, hot, second, maintained, jobs)| Shape {
+        .prop_map(|(gpus, night, day, hot, second, maintained, changes, jobs)| Shape {
             gpus,
             night,
             day,
             hot: f64::from(hot),
             second,
             maintained,
+            changes,
             jobs,
         })
 }
@@ -88,11 +93,20 @@ fn site_of(shape: &Shape) -> Site {
     }
     let mut site = site(shape.gpus, workloads);
     site.operations.transition = Some(transition(90, 120));
+    if shape.changes {
+        in_spring(&mut site);
+    }
     if shape.maintained {
         let windows = vec![WeeklyWindow::parse("Tue,Sun 02:30-05:30").unwrap()];
         site.operations.maintenance = Some(Maintenance { windows, accepted_by: None });
     }
     site
+}
+
+/// The week in which Berlin puts its clocks forward, on Sunday at two.
+fn in_spring(site: &mut Site) {
+    site.time_zone = zone("Europe/Berlin");
+    site.operations.calendar.as_mut().unwrap().begins = Some("2027-03-22".parse().unwrap());
 }
 
 fn tenant(plan: &Plan, holder: Holder) -> Option<&Tenant> {
@@ -197,6 +211,7 @@ fn the_same_question_has_the_same_answer() {
         hot: 1.0,
         second: true,
         maintained: true,
+        changes: false,
         jobs: vec![(2, 12.0, 0, true), (1, 30.0, 4, true)],
     };
     let site = site_of(&shape);
@@ -267,6 +282,22 @@ fn a_place_without_jobs_or_without_inference_is_planned() {
     assert!(jobs.backtest.is_none() && jobs.reserves.is_empty());
     let nothing = planned(&site(1, Vec::new()));
     assert_eq!(nothing.word, PlanWord::NotProven);
+}
+
+#[test]
+fn an_hour_that_the_clock_skips_is_held_in_the_replay_as_well() {
+    let mut chat = chat(0.9, 0.9);
+    inference_of(&mut chat).burst_reserve = Some(BurstReserve::Gpus(1.0));
+    let Demand::Table(rows) = inference_of(&mut chat).demand.clone() else { panic!("a table") };
+    let before = grid("Europe/Berlin", "2027-03-15", 7, 60);
+    let history = history_of_table(&rows, &before, None).unwrap();
+    let mut site = site(2, vec![chat]);
+    in_spring(&mut site);
+    let histories = [("chat".to_owned(), history)];
+    let plan = plan(&PlanQuestion { histories: &histories, ..question(&site) });
+    assert_eq!(plan.calendar.unwrap().grid.windows.len(), 167);
+    // One GPU is reserved and one is kept free, at every hour of a week that has all of them.
+    close(plan.backtest.unwrap().rows[0].gpu_hours_harvested, 0.0);
 }
 
 #[test]
