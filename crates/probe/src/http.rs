@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Bytes;
-use hyper::{Request, Uri};
+use hyper::{HeaderMap, Request, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -22,11 +22,30 @@ pub struct GetError {
     pub reason: String,
 }
 
+/// What a GET was answered with.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The header fields.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
 /// The status and body of one GET on a new connection. Only `http://` is spoken.
 ///
 /// # Errors
 /// A bad URL, no connection, no answer within `patience`, or a body beyond 16 MiB.
 pub async fn get(url: &str, patience: Duration) -> Result<(u16, Bytes), GetError> {
+    get_answer(url, patience).await.map(|answer| (answer.status, answer.body))
+}
+
+/// As [`get`], with the header fields.
+///
+/// # Errors
+/// As [`get`].
+pub async fn get_answer(url: &str, patience: Duration) -> Result<Answer, GetError> {
     let failed = |reason: String| GetError { url: url.to_owned(), reason };
     match tokio::time::timeout(patience, get_inner(url)).await {
         Ok(answer) => answer.map_err(failed),
@@ -34,7 +53,7 @@ pub async fn get(url: &str, patience: Duration) -> Result<(u16, Bytes), GetError
     }
 }
 
-async fn get_inner(url: &str) -> Result<(u16, Bytes), String> {
+async fn get_inner(url: &str) -> Result<Answer, String> {
     let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
     if uri.scheme_str() != Some("http") {
         return Err("it does not begin with http://".into());
@@ -57,9 +76,14 @@ async fn get_inner(url: &str) -> Result<(u16, Bytes), String> {
     let answer = sender.send_request(request).await.map_err(|error| error.to_string());
     let result = match answer {
         Ok(answer) => {
-            let status = answer.status().as_u16();
-            let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
-            body.map(|body| (status, body.to_bytes())).map_err(|error| error.to_string())
+            let (parts, body) = answer.into_parts();
+            let body = Limited::new(body, BODY_MAX).collect().await;
+            body.map(|body| Answer {
+                status: parts.status.as_u16(),
+                headers: parts.headers,
+                body: body.to_bytes(),
+            })
+            .map_err(|error| error.to_string())
         }
         Err(error) => Err(error),
     };

@@ -4,6 +4,7 @@ pub mod clock;
 pub mod demand;
 pub mod device;
 pub mod engine_metrics;
+pub mod exposition;
 pub mod host;
 pub mod http;
 pub mod load;
