@@ -286,7 +286,15 @@ fn a_place_without_jobs_or_without_inference_is_planned() {
 
 #[test]
 fn an_hour_that_the_clock_skips_is_held_in_the_replay_as_well() {
-    let mut chat = chat(0.9, 0.9);
+    // Another rate each hour, so that the history has steps of an hour.
+    let hours: Vec<String> =
+        (0..24).map(|hour| format!("daily {hour:02}:00-{:02}:00", hour + 1)).collect();
+    let rates: Vec<(&str, f64)> = hours
+        .iter()
+        .zip([0.8, 0.9].into_iter().cycle())
+        .map(|(it, rate)| (it.as_str(), rate))
+        .collect();
+    let mut chat = serving("chat", inference(&rates));
     inference_of(&mut chat).burst_reserve = Some(BurstReserve::Gpus(1.0));
     let Demand::Table(rows) = inference_of(&mut chat).demand.clone() else { panic!("a table") };
     let before = grid("Europe/Berlin", "2027-03-15", 7, 60);
