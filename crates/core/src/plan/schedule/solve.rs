@@ -91,8 +91,18 @@ fn bounds(
         }
         let bound = dual.bound(aim, worth, steps_max).value.max(simple);
         debug_assert!(bound <= value + 1e-4 * value.abs().max(1.0), "{aim:?}: {bound} > {value}");
+        let bound = match aim {
+            Aim::Changes => whole_runs(bound),
+            _ => bound,
+        };
         bound.is_finite().then_some(bound.min(value))
     })
+}
+
+/// The least number of changes that is at or above a bound: every run starts and stops, so changes
+/// come in twos. The slack is that of the bound's own arithmetic.
+fn whole_runs(bound: f64) -> f64 {
+    2.0 * (bound / 2.0 - 1e-4).ceil()
 }
 
 fn levels(worth: &Worth, bounds: [Option<f64>; 4]) -> Vec<Level> {

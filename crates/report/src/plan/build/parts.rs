@@ -60,7 +60,25 @@ fn check(check: &Check) -> CheckView {
     }
 }
 
-pub(super) fn promise(promise: &Promise, time_zone: &TimeZone) -> PromiseView {
+/// The promises. Jobs of one workload that follow one another, are due at no time and get no GPU at
+/// all are told in one line: a queue of forty would say nothing forty times.
+pub(super) fn promises(promises: &[Promise], time_zone: &TimeZone) -> Vec<PromiseView> {
+    let is_idle = |it: &Promise| it.deadline.is_none() && it.gpu_hours == 0.0;
+    let belongs =
+        |one: &Promise, next: &Promise| is_idle(one) && is_idle(next) && one.workload == next.workload;
+    promises
+        .chunk_by(belongs)
+        .filter_map(|group| {
+            let mut view = promise(group.first()?, time_zone);
+            if group.len() > 1 {
+                view.job = format!("{}: {} jobs, none of which runs", view.workload, group.len());
+            }
+            Some(view)
+        })
+        .collect()
+}
+
+fn promise(promise: &Promise, time_zone: &TimeZone) -> PromiseView {
     let asked = promise.on_time_share_asked.map(share);
     let on_time = match promise.on_time_share {
         Some(value) => share(value),

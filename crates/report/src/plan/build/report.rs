@@ -41,7 +41,7 @@ pub fn build_plan(inputs: &PlanInputs<'_>) -> PlanReport {
         calendar_missing: calendar
             .is_none()
             .then(|| "no calendar could be made; what is missing below says why".to_owned()),
-        promises: plan.promises.iter().map(|entry| parts::promise(entry, time_zone)).collect(),
+        promises: parts::promises(&plan.promises, time_zone),
         certificates: plan
             .certificates
             .iter()
