@@ -226,6 +226,35 @@ fn a_series_that_vanished_is_remarked_upon() {
 }
 
 #[test]
+fn a_scrape_that_was_not_read_whole_never_makes_history_pass_for_the_interval() {
+    let lenient = |text: &str| {
+        let scrape = parse(text.as_bytes(), Format::Prometheus, Strictness::Lenient).unwrap();
+        read_serving(&scrape, EngineKind::Vllm)
+    };
+    let line = |engine: u32, count: &str| {
+        format!("vllm:prompt_tokens_total{{engine=\"{engine}\"}} {count}\n")
+    };
+    let later = lenient(&(line(0, "1000") + &line(1, "5000")));
+    for earlier in [line(0, "900") + "vllm:prompt_tok", line(0, "900") + &line(1, "NaN")] {
+        let between = interval(&lenient(&earlier), &later).unwrap();
+        assert_eq!(between.counts.get(&Quantity::PromptTokens), None, "{earlier}");
+        assert!(between.notes[0].starts_with("prompt_tokens: left out"), "{:?}", between.notes);
+    }
+    let whole = interval(&lenient(&line(0, "900")), &later).unwrap();
+    assert_eq!(whole.counts[&Quantity::PromptTokens], 5100.0);
+
+    // Buckets that contradict each other spoil the difference, and not by counting all of the later.
+    let name = "vllm:request_queue_time_seconds";
+    let typed = format!("# TYPE {name} histogram\n");
+    let good = lenient(&(typed.clone() + &histogram(name, "", 5, 10, 1.0)));
+    let bad = lenient(&(typed + &histogram(name, "", 11, 9, 1.0)));
+    assert_eq!(bad.duration(Quantity::QueueTime), None);
+    let between = interval(&bad, &good).unwrap();
+    assert!(between.durations.is_empty());
+    assert_eq!(between.notes, ["queue_time_s: left out, for a series of it could not be used"]);
+}
+
+#[test]
 fn the_table_names_each_quantity_of_an_engine_once_and_reads_it_in_its_shape() {
     use cotenant_probe::engine_metrics::Part;
     for mappings in TABLE {

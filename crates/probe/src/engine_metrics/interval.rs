@@ -39,6 +39,10 @@ pub struct IntervalError {
 /// first event on. One that only the earlier has is noted. One that fell, or any series of a process
 /// with another start time, began anew: what the later shows is all that is known.
 ///
+/// Where the earlier scrape was not read whole, a series that it lacks may have been there: its whole
+/// history would pass for the interval's. The quantity is left out then, and a note says so; so is one
+/// of which either scrape has a series that could not be used.
+///
 /// # Errors
 /// Scrapes of different engines.
 pub fn interval(
@@ -61,28 +65,27 @@ pub fn interval(
     if restarted {
         result.resets.push("the engine's process was started anew".into());
     }
-    let comparable = |quantity: &Quantity, notes: &mut Vec<String>| {
-        let name = |metrics: &ServingMetrics| metrics.sources.get(quantity).map(|s| s.name);
-        let same = name(earlier).is_none_or(|before| Some(before) == name(later));
-        if !same {
-            notes.push(format!("{}: the scrapes name it differently", quantity.name()));
-        }
-        same
+    let comparable = |quantity: &Quantity, new: bool, notes: &mut Vec<String>| {
+        let why = why_not(earlier, later, *quantity, new);
+        notes.extend(why.map(|why| format!("{}: left out, for {why}", quantity.name())));
+        why.is_none()
     };
     for (quantity, series) in &later.counters {
-        if !comparable(quantity, &mut result.notes) {
+        let before = earlier.counters.get(quantity);
+        let new = series.keys().any(|key| !before.is_some_and(|old| old.contains_key(key)));
+        if !comparable(quantity, new, &mut result.notes) {
             continue;
         }
         let since = |now: &f64, then: &f64| (now >= then).then(|| now - then);
-        let before = earlier.counters.get(quantity);
         let deltas = differences(*quantity, before, series, restarted, since, &mut result);
         result.counts.insert(*quantity, deltas.iter().sum());
     }
     for (quantity, series) in &later.durations {
-        if !comparable(quantity, &mut result.notes) {
+        let before = earlier.durations.get(quantity);
+        let new = series.keys().any(|key| !before.is_some_and(|old| old.contains_key(key)));
+        if !comparable(quantity, new, &mut result.notes) {
             continue;
         }
-        let before = earlier.durations.get(quantity);
         let since = DurationHistogram::since;
         let deltas = differences(*quantity, before, series, restarted, since, &mut result);
         if let Some(sum) = merged(deltas.iter()) {
@@ -95,6 +98,27 @@ pub fn interval(
         }
     }
     Ok(result)
+}
+
+/// Why a quantity of two scrapes has no difference. `new` is whether the later has a series
+/// that the earlier lacks.
+fn why_not(
+    earlier: &ServingMetrics,
+    later: &ServingMetrics,
+    quantity: Quantity,
+    new: bool,
+) -> Option<&'static str> {
+    let name = |metrics: &ServingMetrics| metrics.sources.get(&quantity).map(|source| source.name);
+    if name(earlier).is_some_and(|before| Some(before) != name(later)) {
+        return Some("the scrapes name it differently");
+    }
+    if [earlier, later].iter().any(|metrics| metrics.unusable.contains(&quantity)) {
+        return Some("a series of it could not be used");
+    }
+    if !earlier.complete && new {
+        return Some("the earlier scrape was not read whole and lacks a series of it");
+    }
+    None
 }
 
 fn differences<T: Clone>(

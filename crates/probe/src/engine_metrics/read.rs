@@ -1,6 +1,6 @@
 //! A scrape in canonical terms.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::histogram::DurationHistogram;
 use super::kind::{EngineKind, engine_of_names};
@@ -21,6 +21,10 @@ pub struct ServingMetrics {
     pub durations: BTreeMap<Quantity, BTreeMap<String, DurationHistogram>>,
     /// The source that each quantity was read from.
     pub sources: BTreeMap<Quantity, &'static Source>,
+    /// Quantities of which some series could not be used: NaN, or buckets that contradict each other.
+    pub unusable: BTreeSet<Quantity>,
+    /// Whether nothing of the scrape was passed over, so that what it lacks was not there.
+    pub complete: bool,
     /// When the engine's process began, seconds since 1970, where it says so.
     pub process_start_s: Option<f64>,
     /// What could not be used, and why.
@@ -63,6 +67,8 @@ pub fn read_serving(scrape: &Exposition<'_>, engine: EngineKind) -> ServingMetri
         counters: BTreeMap::new(),
         durations: BTreeMap::new(),
         sources: BTreeMap::new(),
+        unusable: BTreeSet::new(),
+        complete: scrape.notes.is_empty(),
         process_start_s: samples(scrape, "process_start_time_seconds")
             .first()
             .map(|sample| sample.value),
@@ -74,7 +80,12 @@ pub fn read_serving(scrape: &Exposition<'_>, engine: EngineKind) -> ServingMetri
     };
     for mapping in mapping(engine) {
         for source in mapping.sources {
-            if take(&mut metrics, scrape, mapping.quantity, source) {
+            let notes = metrics.notes.len();
+            let found = take(&mut metrics, scrape, mapping.quantity, source);
+            if metrics.notes.len() > notes {
+                metrics.unusable.insert(mapping.quantity);
+            }
+            if found {
                 metrics.sources.insert(mapping.quantity, source);
                 break;
             }
