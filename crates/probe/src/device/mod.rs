@@ -1,3 +1,4 @@
 //! What devices say of themselves.
 
 pub mod mig_listing;
+pub mod smi;
