@@ -1,5 +1,6 @@
 //! Everything that looks: load client, workload supervisor, host observation, trace readers, the runner of tests.
 
+pub mod benchmark;
 pub mod clock;
 pub mod demand;
 pub mod device;
