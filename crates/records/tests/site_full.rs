@@ -442,6 +442,19 @@ fn with(demand: &str, server: &str, mode: &str) -> Site {
 }
 
 #[test]
+fn named_formats_of_a_log() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/good/full-pool.yaml");
+    let file = std::fs::read_to_string(path).unwrap();
+    for (name, producer) in LogProducer::NAMES {
+        let site = read(&file.replace("{ format: cotenant }", &format!("{{ format: {name} }}")));
+        let (_, training) = site.training().next().unwrap();
+        let format = training.log.as_ref().map(|log| &log.format);
+        assert_eq!(format, Some(&LogFormat::Named(producer)), "{name}");
+        assert_eq!(producer.name(), name);
+    }
+}
+
+#[test]
 fn forms_of_demand() {
     let rate = |text| RatePerSecond::parse(text).unwrap();
     let minutes = |count: u64| Duration::from_secs(60 * count);

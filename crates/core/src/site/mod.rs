@@ -36,8 +36,9 @@ pub use sharing::{
     SlicePeriod, TemporalWindow, TimeSlicing, WholeGpu,
 };
 pub use training::{
-    Checkpoint, CheckpointInterval, LOG_PLACEHOLDERS, LogFormat, LostWork, Parallelism, Preemption,
-    Signal, ThroughputAt, Training, TrainingLog, TrainingObjectives, TrainingType, Work,
+    Checkpoint, CheckpointInterval, LOG_PLACEHOLDERS, LogFormat, LogProducer, LostWork,
+    Parallelism, Preemption, Signal, ThroughputAt, Training, TrainingLog, TrainingObjectives,
+    TrainingType, Work,
 };
 pub use window::{WeekdaySet, WeeklyWindow, format_minute_of_day, parse_minute_of_day};
 pub use workload::{

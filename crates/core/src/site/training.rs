@@ -260,9 +260,68 @@ pub struct TrainingLog {
 pub enum LogFormat {
     /// What the embedded trainer prints; it covers checkpoints and resumes too.
     Cotenant,
+    /// What a known trainer prints.
+    Named(LogProducer),
     /// A template such as `step={step} loss={loss} step_s={step_s}`: text matches itself, a name in
     /// braces matches a value.
     Template(String),
+}
+
+/// A trainer whose log is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogProducer {
+    /// Whichever the log shows.
+    Auto,
+    /// torchtitan.
+    Torchtitan,
+    /// Megatron-LM and Megatron-DeepSpeed.
+    Megatron,
+    /// NeMo.
+    Nemo,
+    /// The FSDP examples.
+    Fsdp,
+    /// DeepSpeed.
+    DeepSpeed,
+    /// The Hugging Face Trainer.
+    HfTrainer,
+    /// Lightning.
+    Lightning,
+    /// LLaMA-Factory's `trainer_log.jsonl`.
+    LlamaFactory,
+    /// nanoGPT and modded-nanogpt.
+    NanoGpt,
+    /// llm.c.
+    LlmC,
+    /// MLPerf's `:::MLLOG`.
+    MlPerf,
+}
+
+impl LogProducer {
+    /// The names that a site file may write.
+    pub const NAMES: [(&str, Self); 12] = [
+        ("auto", Self::Auto),
+        ("torchtitan", Self::Torchtitan),
+        ("megatron", Self::Megatron),
+        ("nemo", Self::Nemo),
+        ("fsdp", Self::Fsdp),
+        ("deepspeed", Self::DeepSpeed),
+        ("hf_trainer", Self::HfTrainer),
+        ("lightning", Self::Lightning),
+        ("llama_factory", Self::LlamaFactory),
+        ("nanogpt", Self::NanoGpt),
+        ("llm_c", Self::LlmC),
+        ("mlperf", Self::MlPerf),
+    ];
+
+    /// The producer with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, producer)| producer)
+    }
+
+    /// Its name in a site file.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, known)| *known == self).map_or("auto", |(name, _)| name)
+    }
 }
 
 /// The names that may stand in braces in a template of a log line. `*` matches and forgets.

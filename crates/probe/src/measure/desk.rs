@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::progress_log::{TrainerEvent, TrainerLog};
+use crate::progress_log::{ProgressReader, TrainerEvent};
 use crate::supervisor::{Event, Events, Exit};
 
 /// Lines of a workload that are kept for an error message.
@@ -17,6 +17,8 @@ const LINES_KEPT: usize = 30;
 pub(super) struct Watched {
     /// Events of the trainer's log with their stamps, monotonic nanoseconds.
     pub(super) events: Vec<(u64, TrainerEvent)>,
+    /// What its lines are read with: a reader remembers the steps of one process.
+    reader: Option<ProgressReader>,
     /// Its last lines.
     pub(super) last_lines: VecDeque<String>,
     /// When and how its first process ended.
@@ -58,7 +60,7 @@ pub(super) struct Desk(Arc<Shared>);
 impl Desk {
     /// Starts reading the supervisor's events. Lines of every workload are read as a trainer's: an
     /// engine prints none that match, and a line that matches nothing is only kept as last words.
-    pub(super) fn new(mut events: Events, log: Option<TrainerLog>) -> Self {
+    pub(super) fn new(mut events: Events, log: Option<ProgressReader>) -> Self {
         let desk = Self(Arc::default());
         let shared = Arc::clone(&desk.0);
         tokio::spawn(async move {
@@ -105,12 +107,16 @@ impl Desk {
 }
 
 impl State {
-    fn receive(&mut self, event: Event, log: Option<&TrainerLog>) {
+    fn receive(&mut self, event: Event, log: Option<&ProgressReader>) {
         match event {
             Event::Line { id, at_ns, text, .. } => {
                 let watched = self.watched.entry(id).or_default();
-                if let Some(event) = log.and_then(|log| log.read(&text)) {
-                    watched.events.push((at_ns, event));
+                if watched.reader.is_none() {
+                    watched.reader = log.cloned();
+                }
+                if let Some(reader) = &mut watched.reader {
+                    let events = reader.read(&text, at_ns).into_iter();
+                    watched.events.extend(events.map(|event| (at_ns, event)));
                 }
                 if watched.last_lines.len() == LINES_KEPT {
                     watched.last_lines.pop_front();

@@ -6,7 +6,7 @@ use cotenant_core::evidence::{Block, Remedy, ResumeCheck};
 use cotenant_core::protocol::BlockShape;
 
 use crate::load::{Limits, Schedule, Target};
-use crate::progress_log::TrainerPatterns;
+use crate::progress_log::ProgressReader;
 use crate::supervisor::{Launch, Priority, Signal};
 
 /// Inference, as the runner sees it.
@@ -38,7 +38,7 @@ pub struct NeighbourRig {
     /// Longest wait for its first steps.
     pub ready_within: Duration,
     /// How its log is read.
-    pub patterns: TrainerPatterns,
+    pub log: ProgressReader,
     /// The signal that asks for a checkpoint while it runs.
     pub checkpoint_signal: Option<Signal>,
     /// Patience between the stop signal and SIGKILL.

@@ -9,7 +9,7 @@ use crate::clock::monotonic_ns;
 use crate::host::{ProcessTable, listeners};
 use crate::http;
 use crate::load::{Target, TargetError};
-use crate::progress_log::{TrainerEvent, TrainerLog};
+use crate::progress_log::TrainerEvent;
 use crate::supervisor::{
     GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
 };
@@ -107,7 +107,7 @@ impl Rig {
         neighbour: Option<NeighbourRig>,
     ) -> Result<Self, RigError> {
         let (supervisor, events) = Supervisor::spawn(guardian)?;
-        let log = neighbour.as_ref().map(|n| TrainerLog::new(n.patterns.clone()));
+        let log = neighbour.as_ref().map(|n| n.log.clone());
         let desk = Desk::new(events, log);
         Ok(Self {
             supervisor,
@@ -254,7 +254,7 @@ impl Rig {
             None => Err(RigError::NotReady {
                 name: neighbour.name,
                 patience: neighbour.ready_within,
-                what: format!("{steps} step lines of the form `{}`", neighbour.patterns.step),
+                what: format!("{steps} step lines {}", neighbour.log.describe()),
                 last_words: self.desk.look(workload.id, super::desk::Watched::last_words),
             }),
         }
@@ -334,7 +334,7 @@ impl Rig {
             memory_free_ns,
             steps.last().map(|step| step.step),
             checkpoint_step,
-            neighbour.patterns.checkpoint.is_some(),
+            neighbour.log.says_checkpoints(),
         );
         self.pending = Some(PendingResume { block, steps, checkpoint_step });
         Ok(Some(drill))

@@ -8,7 +8,8 @@ use cotenant_core::site::{
 };
 
 use crate::load::{Target, TargetError, TargetSpec};
-use crate::progress_log::{Template, TemplateError, TrainerPatterns};
+use crate::progress_log::formats::{Format, LogReader};
+use crate::progress_log::{ProgressReader, Template, TemplateError, TrainerLog, TrainerPatterns};
 use crate::supervisor::{Launch, Priority, Signal};
 
 use super::plan::{InferenceRig, NeighbourRig};
@@ -98,7 +99,7 @@ pub fn neighbour_rig(
         launch: launch(site, &workload.name, declared, declared_priority(site), places),
         idle: Priority { nice: None, idle: true },
         ready_within: declared.ready.time_limit,
-        patterns: patterns(workload, training)?,
+        log: progress_reader(workload, training)?,
         checkpoint_signal: training
             .checkpoint
             .as_ref()
@@ -146,7 +147,7 @@ fn launch(
     }
 }
 
-fn patterns(workload: &Workload, training: &Training) -> Result<TrainerPatterns, SetupError> {
+fn progress_reader(workload: &Workload, training: &Training) -> Result<ProgressReader, SetupError> {
     let name = || workload.name.clone();
     let parse = |what: &'static str, text: &str| {
         Template::parse(text).map_err(|source| SetupError::Template {
@@ -156,7 +157,13 @@ fn patterns(workload: &Workload, training: &Training) -> Result<TrainerPatterns,
         })
     };
     let log = training.log.as_ref().ok_or_else(|| SetupError::NoLog(name()))?;
+    let checkpoint = log.checkpoint.as_ref().map(|t| parse("checkpoint", t)).transpose()?;
+    let resumed = log.resumed.as_ref().map(|text| parse("resumed", text)).transpose()?;
     let mut patterns = match &log.format {
+        LogFormat::Named(producer) => {
+            let reader = Format::of_site(*producer).map_or_else(LogReader::auto, LogReader::new);
+            return Ok(ProgressReader::Known { reader: Box::new(reader), checkpoint, resumed });
+        }
         LogFormat::Cotenant => TrainerPatterns::embedded()
             .map_err(|source| SetupError::Template { workload: name(), what: "step", source })?,
         LogFormat::Template(text) => TrainerPatterns {
@@ -166,13 +173,9 @@ fn patterns(workload: &Workload, training: &Training) -> Result<TrainerPatterns,
             stopping: None,
         },
     };
-    if let Some(text) = &log.checkpoint {
-        patterns.checkpoint = Some(parse("checkpoint", text)?);
-    }
-    if let Some(text) = &log.resumed {
-        patterns.resumed = Some(parse("resumed", text)?);
-    }
-    Ok(patterns)
+    patterns.checkpoint = checkpoint.or(patterns.checkpoint);
+    patterns.resumed = resumed.or(patterns.resumed);
+    Ok(ProgressReader::Templates(TrainerLog::new(patterns)))
 }
 
 fn signal(declared: site::Signal) -> Option<Signal> {

@@ -81,6 +81,11 @@ impl TrainerLog {
         Self { patterns }
     }
 
+    /// Its templates.
+    pub fn patterns(&self) -> &TrainerPatterns {
+        &self.patterns
+    }
+
     /// What a line tells, if anything. More particular lines are tried first, since a checkpoint
     /// line often holds the text of a step line.
     pub fn read(&self, line: &str) -> Option<TrainerEvent> {

@@ -2,9 +2,9 @@
 
 use cotenant_core::site::{
     Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, Inference,
-    InferenceObjectives, LogFormat, Parallelism, Preemption, RateSeries, Render, RenderNeeds,
-    ReplicaCapacity, RestartUnit, TableRow, ThroughputAt, TraceColumns, TraceDemand, TraceFormat,
-    TraceWindow, Training, TrainingLog, TrainingObjectives, TrainingType,
+    InferenceObjectives, LogFormat, LogProducer, Parallelism, Preemption, RateSeries, Render,
+    RenderNeeds, ReplicaCapacity, RestartUnit, TableRow, ThroughputAt, TraceColumns, TraceDemand,
+    TraceFormat, TraceWindow, Training, TrainingLog, TrainingObjectives, TrainingType,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -243,8 +243,10 @@ fn preemption(view: View<'_>) -> Option<Preemption> {
 fn log(view: View<'_>) -> Option<TrainingLog> {
     let format = match view.string("step") {
         Some(template) => LogFormat::Template(template),
-        None if view.text("format") == Some("cotenant") => LogFormat::Cotenant,
-        None => return None,
+        None => match view.text("format")? {
+            "cotenant" => LogFormat::Cotenant,
+            name => LogFormat::Named(LogProducer::from_name(name)?),
+        },
     };
     let (checkpoint, resumed) = (view.string("checkpoint"), view.string("resumed"));
     Some(TrainingLog { format, checkpoint, resumed })

@@ -1,5 +1,7 @@
 //! What is particular to training, batch and rendering.
 
+use cotenant_core::site::LogProducer;
+
 use super::inference::LAUNCH;
 use super::vocabulary::{
     BYTES, COMPLETION, COUNT, DURATION, DURATION_OR_ZERO, FLAG, ISOLATION, NAME, NAMES, PLAN,
@@ -190,15 +192,28 @@ static PREEMPTION: Record = Record {
     bare: &[],
 };
 
+/// `cotenant`, and the names of `core::site::LogProducer`.
+const LOG_FORMATS: [&str; LogProducer::NAMES.len() + 1] = {
+    let mut names = ["cotenant"; LogProducer::NAMES.len() + 1];
+    let mut at = 0;
+    while at < LogProducer::NAMES.len() {
+        names[at + 1] = LogProducer::NAMES[at].0;
+        at += 1;
+    }
+    names
+};
+
 static LOG: Record = Record {
     what: "the log",
     fields: &[
         field(
             "format",
-            scalar(Scalar::Choice(&["cotenant"])),
+            scalar(Scalar::Choice(&LOG_FORMATS)),
             TEST,
-            "cotenant",
-            "A format by name: what the embedded trainer prints.",
+            "torchtitan",
+            "`cotenant` (the embedded trainer), `torchtitan`, `megatron`, `nemo`, `fsdp`, `deepspeed`, \
+             `hf_trainer`, `lightning`, `llama_factory`, `nanogpt`, `llm_c`, `mlperf`, or `auto`, which \
+             tells it by the lines.",
         ),
         field(
             "step",
