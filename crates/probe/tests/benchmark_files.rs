@@ -404,3 +404,47 @@ fn every_file_is_recognised_or_refused_by_name() {
         assert!(refused.iter().any(|name| name.contains(kind)), "{kind} is not refused");
     }
 }
+
+/// Bytes that mean something in the formats that are read.
+const DAMAGE: &[u8] = b"0-9.eE\"{}[]:,\n\t\0Z";
+
+/// Each file of the folder below 40 kB, with bytes of it changed at even distances: whatever is read,
+/// nothing panics. The values are of a fixed sequence, so that a finding repeats.
+#[test]
+fn damaged_real_files_never_panic() {
+    let Some(root) = folder() else { return };
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize
+    };
+    let mut damaged = 0;
+    for kind in std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()) {
+        let Ok(entries) = std::fs::read_dir(&kind) else { continue };
+        for path in entries.map(|entry| entry.unwrap().path()).take(12) {
+            let whole = std::fs::read(&path).unwrap();
+            if whole.len() > 40_000 {
+                continue;
+            }
+            for _ in 0..12 {
+                let mut bytes = whole.clone();
+                for _ in 0..=next() % 6 {
+                    let at = next() % bytes.len();
+                    bytes[at] = DAMAGE[next() % DAMAGE.len()];
+                }
+                if next() % 4 == 0 {
+                    bytes.truncate(next() % whole.len());
+                }
+                let name = path.to_string_lossy();
+                if let Ok(file) = read(&name, &bytes) {
+                    for one in &file.benchmarks {
+                        let _ = one.request_records(&name);
+                        assert!(one.points.iter().all(|point| point.value >= 0.0), "{name}");
+                    }
+                }
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 300, "{damaged}");
+}

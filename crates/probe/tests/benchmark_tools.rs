@@ -144,8 +144,63 @@ fn requests_with_intended_times_are_evidence() {
     );
     let file = read("g.json", closed.as_bytes()).unwrap();
     assert!(file.benchmarks[0].request_records("g.json").is_err(), "a closed loop has no schedule");
+    let asap =
+        GUIDELLM.replace("\"type_\": \"poisson\", \"rate\": 2.0", "\"type_\": \"throughput\"");
+    let file = read("g.json", asap.as_bytes()).unwrap();
+    assert!(
+        file.benchmarks[0].request_records("g.json").is_err(),
+        "as soon as possible is no schedule"
+    );
+    let turn = GUIDELLM.replace(
+        "\"targeted_start_time\": 100.5",
+        "\"targeted_start_time\": 100.5, \"predecessor_completed\": 100.5",
+    );
+    let file = read("g.json", turn.as_bytes()).unwrap();
+    assert!(file.benchmarks[0].request_records("g.json").is_err(), "a turn follows an answer");
     let lost = refused(&GUIDELLM.replace("\"total\": 2", "\"total\": 3"));
     assert_eq!(lost.field.as_deref(), Some("benchmarks[0].metrics.request_totals"));
+}
+
+#[test]
+fn detailed_lists_of_vllm_are_requests_without_a_schedule() {
+    let lists = r#""p99_itl_ms": 66.0, "ttfts": [0.5, 0.25, 0.0], "latencies": [1.0, 2.0, 0.0],
+        "start_times": [10.5, 10.0, 11.0], "queue_times": [0.0, 0.0, 0.0], "input_lens": [7, 8, 9],
+        "output_lens": [3, 4, 0], "errors": ["", "", "Bad Gateway"]}"#;
+    let text = VLLM
+        .replace("\"p99_itl_ms\": 66.0}", lists)
+        .replace("\"p99_ttft_ms\": 1353.5", "\"request_goodput\": null");
+    let file = read("result.json", text.as_bytes()).unwrap();
+    let one = &file.benchmarks[0];
+    let requests = one.requests.as_ref().unwrap();
+    assert_eq!(
+        (requests[0].sent_ns, requests[0].first_token_ns),
+        (Some(500_000_000), Some(1_000_000_000))
+    );
+    assert_eq!(requests[1].end_ns, Some(2_000_000_000));
+    assert!(!requests[2].outcome.is_complete() && requests[2].end_ns.is_none());
+    // The two that succeeded, nearest rank: the larger.
+    assert_eq!(one.point(ImportedMetric::TimeToFirstToken, Some(0.99)), Some(0.5));
+    assert!(one.request_records("result.json").is_err());
+    let short = text.replace("[10.5, 10.0, 11.0]", "[10.5, 10.0]");
+    assert!(refused(&short).rule.contains("2 in start_times beside 3 in ttfts"));
+}
+
+#[test]
+fn aiperf_of_today_names_its_metrics_at_the_top() {
+    let text = r#"{"schema_version": "1.0", "aiperf_version": "0.13.0",
+        "time_to_first_token": {"unit": "ms", "avg": 20.0, "p99": 40.0},
+        "request_count": {"unit": "requests", "avg": 8.0},
+        "error_request_count": {"unit": "requests", "avg": 1.0},
+        "error_summary": [{"error_details": {"code": 503}, "count": 1}]}"#;
+    let file = read("p.json", text.as_bytes()).unwrap();
+    assert_eq!((file.tool, file.version.as_deref()), (Tool::Aiperf, Some("0.13.0")));
+    let one = &file.benchmarks[0];
+    assert_eq!(one.point(ImportedMetric::TimeToFirstToken, Some(0.99)), Some(0.04));
+    assert_eq!(one.counts.total, Some(9));
+    let unit = refused(&text.replace("\"unit\": \"ms\"", "\"unit\": \"parsec\""));
+    assert_eq!(unit.found.as_deref(), Some("parsec"));
+    let errors = refused(&text.replace("\"count\": 1}]", "\"count\": 2}]"));
+    assert!(errors.rule.contains("2 errors are listed and 1 are counted"), "{errors}");
 }
 
 #[test]

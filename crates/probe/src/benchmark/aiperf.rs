@@ -217,12 +217,16 @@ pub(super) fn requests(file: &str, lines: &[(u64, Value)]) -> Result<BenchmarkFi
     let first = starts.iter().copied().min().unwrap_or(0);
     let mut requests = Vec::new();
     for (node, start) in nodes.iter().zip(&starts) {
+        let end = node.walk(&["metadata", "request_end_ns"]);
+        let end = end.map(|end| end.count_of_ns()).transpose()?;
         let phase = text(node.walk(&["metadata", "credit_phase"]))
             .or_else(|| text(node.walk(&["metadata", "benchmark_phase"])));
         if phase.as_deref() == Some("warmup") {
             continue;
         }
-        requests.push(request(node, start - first)?);
+        let mut read = request(node, start - first)?;
+        read.end_ns = read.end_ns.or(end.and_then(|end| end.checked_sub(first)));
+        requests.push(read);
     }
     let succeeded = requests.iter().filter(|request| request.outcome.is_complete()).count() as u64;
     benchmark.counts.total = Some(requests.len() as u64);

@@ -1,11 +1,15 @@
 //! `vllm bench serve` and `sglang.bench_serving`: one flat object a run, times in milliseconds.
 //!
 //! Both call the pooled time between chunks inter-token latency, and (latency − time to first token) ÷
-//! (tokens − 1) the time per output token. Neither says when a request was wanted.
+//! (tokens − 1) the time per output token. Neither says when a request was
+//! wanted: vLLM's `queue_times` begin when its own loop came to a request, however late that was.
 
+use cotenant_core::evidence::Outcome;
 use serde_json::{Map, Value};
 
-use super::model::{Arrivals, BenchmarkFile, Counts, ImportedBenchmark, ImportedMetric, Tool};
+use super::model::{
+    Arrivals, BenchmarkFile, Counts, ImportedBenchmark, ImportedMetric, ImportedRequest, Tool,
+};
 use super::node::{Node, amount, count, text};
 use super::refusal::{Claim, Refusal};
 use super::rules::{counts_add_up, distribution, from_values, judge, meaning, push};
@@ -171,14 +175,19 @@ fn not_streamed(benchmark: &mut ImportedBenchmark) {
     }
 }
 
-/// The list of times to first token that `--save-detailed` and `--output-details` add.
+/// What `--save-detailed` and `--output-details` add: a list for each quantity, one place a request.
 fn detailed(node: &Node<'_>, benchmark: &mut ImportedBenchmark) -> Result<(), Box<Refusal>> {
-    let Some(list) = node.get("ttfts") else { return Ok(()) };
-    let errors = node.get("errors").map(|errors| errors.items()).unwrap_or_default();
+    let list = |key: &str| node.get(key).map(|list| list.items()).unwrap_or_default();
+    let (first_tokens, errors) = (list("ttfts"), list("errors"));
+    if first_tokens.is_empty() {
+        return Ok(());
+    }
+    let failed = |index: usize| {
+        errors.get(index).is_some_and(|error| error.value.as_str().is_none_or(|e| !e.is_empty()))
+    };
     let mut values = Vec::new();
-    for (index, time) in list.items().into_iter().enumerate() {
-        let failed = errors.get(index).and_then(|error| text(Some(error.clone())));
-        if failed.is_none_or(|error| error.is_empty()) {
+    for (index, time) in first_tokens.iter().enumerate() {
+        if !failed(index) {
             values.push(time.amount()?);
         }
     }
@@ -188,12 +197,49 @@ fn detailed(node: &Node<'_>, benchmark: &mut ImportedBenchmark) -> Result<(), Bo
     });
     if !has_tail && values.iter().any(|value| *value > 0.0) {
         benchmark.points.retain(|point| point.metric != ImportedMetric::TimeToFirstToken);
-        from_values(
-            benchmark,
-            ImportedMetric::TimeToFirstToken,
-            values,
-            "ttfts, sent to first chunk",
-        );
+        let how = "ttfts, sending to first chunk";
+        from_values(benchmark, ImportedMetric::TimeToFirstToken, values, how);
     }
+    let (starts, latencies) = (list("start_times"), list("latencies"));
+    let (inputs, outputs) = (list("input_lens"), list("output_lens"));
+    let length = first_tokens.len();
+    for (name, other) in
+        [("start_times", starts.len()), ("latencies", latencies.len()), ("errors", errors.len())]
+    {
+        if other != 0 && other != length {
+            return Err(node.refuse(
+                format!("the counts do not add up: {other} in {name} beside {length} in ttfts"),
+                "give the tool's own file",
+            ));
+        }
+    }
+    if starts.is_empty() || latencies.is_empty() {
+        return Ok(());
+    }
+    let starts_s = starts.iter().map(Node::amount).collect::<Result<Vec<_>, _>>()?;
+    let origin_s = starts_s.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut requests = Vec::with_capacity(length);
+    for (index, start_s) in starts_s.iter().enumerate() {
+        let since = |after_s: f64| Some(((start_s - origin_s + after_s) * 1e9).round() as u64);
+        let tokens = |list: &[Node<'_>]| -> Result<Option<u32>, Box<Refusal>> {
+            Ok(count(list.get(index).cloned())?.and_then(|tokens| u32::try_from(tokens).ok()))
+        };
+        let failed = failed(index);
+        let first_s = amount(first_tokens.get(index).cloned())?.filter(|time| *time > 0.0);
+        let whole_s = amount(latencies.get(index).cloned())?.filter(|_| !failed);
+        requests.push(ImportedRequest {
+            id: format!("request {index}"),
+            intended_ns: None,
+            sent_ns: since(0.0),
+            first_token_ns: first_s.and_then(since),
+            last_token_ns: whole_s.and_then(since),
+            end_ns: whole_s.and_then(since),
+            prompt_tokens: tokens(&inputs)?,
+            output_tokens: tokens(&outputs)?,
+            gap_longest_ns: None,
+            outcome: if failed { Outcome::Reset } else { Outcome::Completed },
+        });
+    }
+    benchmark.requests = Some(requests);
     Ok(())
 }

@@ -132,6 +132,7 @@ fn set_load(
         "concurrent" => Arrivals::ClosedLoop,
         "throughput" if cap.is_some() => Arrivals::ClosedLoop,
         "throughput" => Arrivals::AllAtOnce,
+        "replay" | "trace" => Arrivals::Trace,
         _ => Arrivals::Unknown,
     };
     if matches!(benchmark.load.arrivals, Arrivals::Constant | Arrivals::Poisson) {
@@ -201,13 +202,18 @@ fn requests(node: &Node<'_>, benchmark: &mut ImportedBenchmark) -> Result<(), Bo
     let mut read = Vec::new();
     let mut first = f64::INFINITY;
     for (row, outcome) in &rows {
-        let times = [
+        let mut times = [
             time(row, &["targeted_start_time", "targeted_start"])?,
             time(row, &["request_start", "start_time"])?,
             time(row, &["first_token_time", "first_token_iteration", "first_iteration"])?,
             time(row, &["last_token_time", "last_token_iteration", "last_iteration"])?,
             time(row, &["request_end", "end_time"])?,
         ];
+        // The turn of a conversation is wanted when the turn before it ends: that is no schedule.
+        let follows = time(row, &["predecessor_completed"])?.is_some();
+        if follows {
+            times[0] = None;
+        }
         first = times.iter().flatten().copied().fold(first, f64::min);
         read.push((row, *outcome, times));
     }

@@ -214,9 +214,15 @@ fn objectives(file: &str, benchmark: &mut ImportedBenchmark) {
         "a cap on concurrency decides when requests are sent (closed loop), and no intended times are \
          in the file: a slow answer delays the next request instead of counting against it \
          (coordinated omission)"
+    } else if matches!(load.arrivals, Arrivals::AllAtOnce) {
+        "requests were sent as fast as possible: there is no rate at which they were wanted, and the \
+         wait of the last is made by the length of the list"
     } else if cap_binds && !complete {
         "a cap on concurrency holds requests back, and no intended times are in the file: what waited \
          in the client is in no latency (coordinated omission)"
+    } else if complete && matches!(load.arrivals, Arrivals::Unknown) {
+        "the file does not say how requests arrived, so their intended times may follow the answers \
+         (closed loop)"
     } else if complete {
         return;
     } else if benchmark.requests.is_some() {
