@@ -128,6 +128,39 @@ fn a_gpu_that_cannot_be_reached_is_counted_and_named() {
 }
 
 #[test]
+fn a_lost_gpu_costs_no_other_its_reading() {
+    let lost = "Unable to determine the device handle for gpu 0000:9B:00.0: GPU is lost.  Reboot the system to recover this GPU\n";
+    let DeviceDocument::List(list) = read(&format!("{lost}GPU 1: A (UUID: GPU-a)\n")).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!((list.gpus[0].index, list.unreachable[0].line), (1, 1));
+    assert_eq!(list.unreachable[0].reason, Absence::Lost);
+    let DeviceDocument::List(list) = read(lost).unwrap() else { panic!() };
+    assert_eq!((list.gpus.len(), list.unreachable.len()), (0, 1));
+    let table = report(&format!("{lost}index, uuid, count\n1, GPU-a, 2\n"));
+    assert_eq!((table.gpus.len(), table.unreachable.len(), table.problems.len()), (1, 1, 0));
+    let links = read(&format!("{lost}GPU 1: A (UUID: GPU-a)\n\t Link 0: 25 GB/s\n")).unwrap();
+    assert!(matches!(links, DeviceDocument::Links(gpus) if gpus.len() == 1));
+}
+
+#[test]
+fn monitors_with_commas_times_and_spaces_are_read() {
+    let text = "#Date Time gpu pid type sm command\n#YYYYMMDD HH:MM:SS Idx # C/G % name\n\
+                20260714 09:00:44 0 21 C - my long name\n";
+    let commas = text.replace(" gpu pid", ", gpu, pid").replace("44 0 21", "44, 0, 21");
+    for text in [text, &commas] {
+        let DeviceDocument::Monitor(monitor) = read(text).unwrap() else { panic!() };
+        let row = &monitor.rows[0];
+        assert_eq!(monitor.text(row, "command").as_deref(), Ok("my long name"));
+        assert_eq!(monitor.number(row, "pid"), Ok(21.0));
+        assert_eq!(monitor.number(row, "sm"), Err(Absence::NotAvailable));
+    }
+    let short = read("# gpu pwr\n# Idx W\n 0 70\n 0\n").unwrap_err();
+    assert!(short.to_string().starts_with("line 4: 1 cells stand under 2 headings"), "{short}");
+}
+
+#[test]
 fn a_mode_that_waits_for_a_reset_is_seen() {
     let waiting =
         report(&query(&[("Pending                           : Disabled", "Pending : Enabled")]));
@@ -239,7 +272,7 @@ fn failures_of_the_tool_are_repeated_with_the_way_out() {
 
 #[test]
 fn documents_that_attack_the_reader_are_refused() {
-    let deep = format!("<nvidia_smi_log>{}", "<a>".repeat(2_000));
+    let deep = format!("<nvidia_smi_log>{}", "<a>".repeat(300_000));
     assert!(read(&deep).is_err());
     let closed =
         format!("<nvidia_smi_log>{}{}</nvidia_smi_log>", "<a>".repeat(200), "</a>".repeat(200));

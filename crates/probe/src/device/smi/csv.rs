@@ -8,6 +8,7 @@ use super::fill::Filler;
 use super::model::{DeviceProcess, DeviceReport, Problem, Source};
 use super::reading::Absence;
 use super::tree::Node;
+use super::unreachable::{is_unreachable, unreachable};
 
 const WAY_OUT: &str = "give the table with its heading, as `--format=csv` prints it";
 
@@ -23,6 +24,8 @@ struct Heading {
 /// A row with another number of cells than the heading, with its line.
 pub(super) fn read_gpus(text: &str) -> Result<DeviceReport, DeviceError> {
     let rows = rows(text)?;
+    let unreachable: Vec<_> =
+        text.lines().enumerate().filter_map(|(index, line)| unreachable(line, index + 1)).collect();
     let mut filler = Filler::default();
     let first = |name: &str| {
         let Some(cell) = rows.first().and_then(|row| row.child(name)) else {
@@ -35,7 +38,7 @@ pub(super) fn read_gpus(text: &str) -> Result<DeviceReport, DeviceError> {
     let gpus: Vec<_> = rows.iter().map(|row| filler.gpu(row)).collect();
     let mut problems = filler.problems;
     if let Ok(attached) = attached
-        && attached as usize != gpus.len()
+        && attached as usize != gpus.len() + unreachable.len()
     {
         problems.push(Problem {
             line: 1,
@@ -53,7 +56,7 @@ pub(super) fn read_gpus(text: &str) -> Result<DeviceReport, DeviceError> {
         cuda: Err(Absence::NotPrinted),
         gpus_attached: attached,
         gpus,
-        unreachable: Vec::new(),
+        unreachable,
         problems,
     })
 }
@@ -92,7 +95,10 @@ fn heading(cell: &str) -> Heading {
 
 /// Each row as a flat tree.
 fn rows(text: &str) -> Result<Vec<Node>, DeviceError> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty() && !is_unreachable(line));
     let Some((_, first)) = lines.next() else {
         return Err(DeviceError::line(1, "the table is empty", "", WAY_OUT));
     };

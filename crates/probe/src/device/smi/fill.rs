@@ -6,10 +6,11 @@
 use super::error::DeviceError;
 use super::model::{
     ClockLimit, Clocks, DeviceProcess, DeviceReport, Ecc, Gpu, LimitState, Memory, MigDevice,
-    Power, Problem, Source, Switch, Temperature, Unreachable, Utilization,
+    Power, Problem, Source, Switch, Temperature, Utilization,
 };
 use super::reading::{Absence, Reading, Unit};
 use super::tree::{self, Node};
+use super::unreachable::unreachable;
 
 const WAY_OUT: &str =
     "give what `nvidia-smi -q` or `nvidia-smi -q -x` printed, from its first line";
@@ -46,7 +47,7 @@ fn report(root: &Node, source: Source) -> Result<DeviceReport, DeviceError> {
         problems: Vec::new(),
     };
     for node in &root.children {
-        if let Some(lost) = unreachable(node) {
+        if let Some(lost) = unreachable(&node.label, node.line) {
             report.unreachable.push(lost);
         } else if node.name == "gpu" || node.label.starts_with("GPU ") {
             report.gpus.push(filler.gpu(node));
@@ -69,21 +70,6 @@ fn report(root: &Node, source: Source) -> Result<DeviceReport, DeviceError> {
     }
     report.problems = filler.problems;
     Ok(report)
-}
-
-/// `Unable to determine the device handle for GPU0000:53:00.0: GPU is lost.  Reboot the system …`.
-fn unreachable(node: &Node) -> Option<Unreachable> {
-    let whole = format!("{} :{}", node.label, node.text);
-    let rest = node.label.strip_prefix("Unable to determine the device handle for")?;
-    let rest = rest.trim().trim_start_matches("GPU").trim();
-    let bus_id =
-        rest.split_whitespace().next().unwrap_or_default().trim_end_matches(':').to_owned();
-    let reason = if whole.contains("GPU is lost") {
-        Absence::Lost
-    } else {
-        Absence::Said(rest.trim_start_matches(bus_id.as_str()).trim_matches([':', ' ']).to_owned())
-    };
-    Some(Unreachable { line: node.line, bus_id, reason })
 }
 
 /// The value at the first of some paths that is printed.

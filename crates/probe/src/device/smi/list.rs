@@ -1,8 +1,9 @@
 //! `nvidia-smi -L`: which GPUs and MIG devices there are, with their UUIDs.
 
 use super::error::DeviceError;
-use super::model::{DeviceReport, MigDevice, Problem};
+use super::model::{DeviceReport, MigDevice, Problem, Unreachable};
 use super::reading::Absence;
+use super::unreachable::unreachable;
 
 const WAY_OUT: &str = "give what `nvidia-smi -L` printed, unchanged";
 
@@ -11,6 +12,8 @@ const WAY_OUT: &str = "give what `nvidia-smi -L` printed, unchanged";
 pub struct DeviceList {
     /// The GPUs, in the order of the text.
     pub gpus: Vec<ListedGpu>,
+    /// GPUs that do not answer.
+    pub unreachable: Vec<Unreachable>,
 }
 
 /// A GPU of a listing.
@@ -93,7 +96,9 @@ pub(super) fn read_list(text: &str) -> Result<DeviceList, DeviceError> {
         if line.trim().is_empty() {
             continue;
         }
-        if let Some((index, name, uuid)) = gpu_line(line) {
+        if let Some(lost) = unreachable(line, index + 1) {
+            list.unreachable.push(lost);
+        } else if let Some((index, name, uuid)) = gpu_line(line) {
             let (name, uuid) = (name.to_owned(), uuid.to_owned());
             list.gpus.push(ListedGpu { index, name, uuid, mig_devices: Vec::new() });
         } else {
@@ -103,7 +108,7 @@ pub(super) fn read_list(text: &str) -> Result<DeviceList, DeviceError> {
             gpu.mig_devices.push(device);
         }
     }
-    if list.gpus.is_empty() {
+    if list.gpus.is_empty() && list.unreachable.is_empty() {
         Err(DeviceError::line(1, "no GPU is listed", "", WAY_OUT))
     } else {
         Ok(list)

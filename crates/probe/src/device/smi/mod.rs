@@ -21,6 +21,7 @@ mod read;
 mod reading;
 mod topology;
 mod tree;
+mod unreachable;
 
 pub use capture::{Capture, Section};
 pub use error::DeviceError;

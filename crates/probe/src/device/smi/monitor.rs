@@ -66,7 +66,7 @@ pub(super) fn read_monitor(text: &str) -> Result<Monitor, DeviceError> {
             continue;
         }
         if let Some(words) = bare.strip_prefix('#') {
-            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let words: Vec<String> = self::words(words).map(str::to_owned).collect();
             // Two lines: names, then units. Both are repeated from time to time.
             let Some(names) = heading.take() else {
                 heading = Some(words);
@@ -92,8 +92,13 @@ pub(super) fn read_monitor(text: &str) -> Result<Monitor, DeviceError> {
     monitor.ok_or_else(|| DeviceError::line(1, "the heading is missing", "", WAY_OUT))
 }
 
+/// The words of a line; `--format csv` puts commas between them.
+pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|one: char| one.is_whitespace() || one == ',').filter(|word| !word.is_empty())
+}
+
 fn cells(line: &str, columns: &[Column]) -> Result<Vec<Reading<String>>, String> {
-    let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+    let mut words: Vec<String> = words(line).map(str::to_owned).collect();
     // A command may have spaces, and it is the last column.
     let is_command = columns.last().is_some_and(|last| last.name == "command");
     if is_command && words.len() > columns.len() {

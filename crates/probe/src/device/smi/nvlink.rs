@@ -4,6 +4,7 @@ use super::error::DeviceError;
 use super::list::gpu_line;
 use super::model::DeviceReport;
 use super::reading::{Absence, Reading, Unit};
+use super::unreachable::is_unreachable;
 
 const WAY_OUT: &str = "give what `nvidia-smi nvlink -s` printed, unchanged";
 
@@ -35,7 +36,8 @@ pub(super) fn read_links(text: &str) -> Result<Vec<GpuLinks>, DeviceError> {
     let mut gpus: Vec<GpuLinks> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let bare = line.trim();
-        if bare.is_empty() {
+        // A GPU that does not answer has no links; the listing and the query name it.
+        if bare.is_empty() || is_unreachable(bare) {
             continue;
         }
         let fault = |problem: String| DeviceError::line(number + 1, problem, line, WAY_OUT);

@@ -9,6 +9,7 @@ use super::model::{DeviceProcess, DeviceReport, Problem};
 use super::monitor::{self, Monitor};
 use super::nvlink::{self, GpuLinks};
 use super::topology::{self, Topology};
+use super::unreachable::is_unreachable;
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,12 @@ impl DeviceDocument {
                     row.line += lines;
                 }
             }
-            Self::List(_) | Self::Topologies(_) | Self::Links(_) | Self::Capture(_) => {}
+            Self::List(list) => {
+                for gpu in &mut list.unreachable {
+                    gpu.line += lines;
+                }
+            }
+            Self::Topologies(_) | Self::Links(_) | Self::Capture(_) => {}
         }
         self
     }
@@ -137,8 +143,11 @@ pub fn read(text: &str) -> Result<DeviceDocument, DeviceError> {
 
 /// Reads the output of one command.
 pub(super) fn read_one(text: &str) -> Result<DeviceDocument, DeviceError> {
-    let Some((index, first)) = text.lines().enumerate().find(|(_, line)| !line.trim().is_empty())
-    else {
+    let lines = || text.lines().enumerate();
+    let found = lines()
+        .find(|(_, line)| !line.trim().is_empty() && !is_unreachable(line))
+        .or_else(|| lines().find(|(_, line)| is_unreachable(line)));
+    let Some((index, first)) = found else {
         return Err(unknown(1, "an empty text"));
     };
     let bare = first.trim();
@@ -156,14 +165,13 @@ pub(super) fn read_one(text: &str) -> Result<DeviceDocument, DeviceError> {
     if text.contains("==NVSMI LOG==") {
         return fill::read_query(text).map(DeviceDocument::Report);
     }
-    if list::gpu_line(bare).is_some() {
+    if list::gpu_line(bare).is_some() || is_unreachable(bare) {
         return read_listing(text);
     }
     if text.lines().take(20).any(|line| line.contains("CPU Affinity")) {
         return topology::read_topologies(text).map(DeviceDocument::Topologies);
     }
-    if bare.strip_prefix('#').is_some_and(|rest| rest.split_whitespace().any(|word| word == "gpu"))
-    {
+    if bare.strip_prefix('#').is_some_and(|rest| monitor::words(rest).any(|word| word == "gpu")) {
         return monitor::read_monitor(text).map(DeviceDocument::Monitor);
     }
     if let Some(names) = csv::headings(bare)
@@ -177,7 +185,10 @@ pub(super) fn read_one(text: &str) -> Result<DeviceDocument, DeviceError> {
 fn read_listing(text: &str) -> Result<DeviceDocument, DeviceError> {
     let is_mig_or_gpu = |line: &str| {
         let bare = line.trim();
-        bare.is_empty() || bare.starts_with("MIG ") || list::gpu_line(bare).is_some()
+        bare.is_empty()
+            || bare.starts_with("MIG ")
+            || is_unreachable(bare)
+            || list::gpu_line(bare).is_some()
     };
     if text.lines().all(is_mig_or_gpu) {
         return list::read_list(text).map(DeviceDocument::List);

@@ -2,6 +2,7 @@
 
 use super::error::DeviceError;
 use super::reading::{Absence, Reading};
+use super::unreachable::is_unreachable;
 
 /// One name with its value, and what stands under it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +77,8 @@ pub(super) fn of_text(text: &str) -> Result<Node, DeviceError> {
             return Err(DeviceError::line(index + 1, "indented too deeply", line, WAY_OUT));
         }
         // Bus ids and paths have colons too, but only the separator has a space before it.
-        let (label, value) = bare.split_once(" :").unwrap_or((bare, ""));
+        let is_sentence = is_unreachable(bare);
+        let (label, value) = bare.split_once(" :").filter(|_| !is_sentence).unwrap_or((bare, ""));
         let node = Node {
             name: name_of(label),
             label: label.trim().to_owned(),
