@@ -204,6 +204,20 @@ fn aiperf_of_today_names_its_metrics_at_the_top() {
 }
 
 #[test]
+fn a_lost_time_written_as_zero_makes_no_evidence() {
+    let lost = GUIDELLM.replace("\"first_token_time\": 101.0", "\"first_token_time\": 0.0");
+    let file = read("g.json", lost.as_bytes()).unwrap();
+    let one = &file.benchmarks[0];
+    let refusal = one.request_records("g.json").unwrap_err();
+    assert_eq!((refusal.claim, refusal.field.as_deref()), (Claim::Anything, Some("request b")));
+    assert!(one.point_estimates("g.json", Condition::A).is_empty());
+    let mixed = SGLANG.replace("\"mean_e2e_latency_ms\": 2409.5, \"median_e2e_latency_ms\": 1537.5, \"p99_e2e_latency_ms\": 9813.0", "\"mean_e2e_latency_ms\": 2.4095");
+    let file = read("online.jsonl", mixed.as_bytes()).unwrap();
+    let refusal = &file.benchmarks[0].refusals[0];
+    assert!(refusal.rule.contains("which cannot be"), "{refusal}");
+}
+
+#[test]
 fn mlperf_logs_that_failed_or_broke() {
     let line = |key: &str, time_ms: u64, status: &str| {
         format!(

@@ -174,6 +174,8 @@ pub(super) fn counts_add_up(file: &str, field: &str, counts: &Counts) -> Result<
 
 /// Refuses the claims that the load and the content of a benchmark cannot support.
 pub(super) fn judge(file: &str, benchmark: &mut ImportedBenchmark) {
+    impossible_requests(file, benchmark);
+    impossible_means(file, benchmark);
     let has_latency = benchmark.points.iter().any(|point| point.metric.is_latency());
     if has_latency || benchmark.requests.is_some() {
         objectives(file, benchmark);
@@ -198,6 +200,53 @@ pub(super) fn judge(file: &str, benchmark: &mut ImportedBenchmark) {
             )
             .at("requested rate"),
         );
+    }
+}
+
+/// A request must be sent, begin to answer, finish and end in this order. A tool that writes 0 for a
+/// time that it lost gives requests that end before they begin.
+fn impossible_requests(file: &str, benchmark: &mut ImportedBenchmark) {
+    let broken = benchmark.requests.iter().flatten().find(|request| {
+        let times: Vec<u64> =
+            [request.sent_ns, request.first_token_ns, request.last_token_ns, request.end_ns]
+                .into_iter()
+                .flatten()
+                .collect();
+        times.windows(2).any(|pair| pair[1] < pair[0])
+    });
+    if let Some(request) = broken {
+        benchmark.refusals.push(
+            Refusal::new(
+                file,
+                Claim::Anything,
+                "a request must be sent, begin to answer, finish and end in this order",
+                "repeat the run: the tool lost a time and wrote another in its place",
+            )
+            .at(format!("request {}", request.id)),
+        );
+    }
+}
+
+/// The first token cannot come after the whole answer, on average as well.
+fn impossible_means(file: &str, benchmark: &mut ImportedBenchmark) {
+    let mean =
+        |metric| benchmark.points.iter().find(|p| p.metric == metric && p.quantile.is_none());
+    let first = mean(ImportedMetric::TimeToFirstToken);
+    let whole = mean(ImportedMetric::EndToEnd);
+    if let (Some(first), Some(whole)) = (first, whole)
+        && first.value > whole.value * (1.0 + 1e-6)
+    {
+        let refusal = Refusal::new(
+            file,
+            Claim::Anything,
+            format!(
+                "the first token takes {} s and the whole answer {} s on average, which cannot be",
+                first.value, whole.value
+            ),
+            "check the units of both, and give the tool's own file",
+        )
+        .at(first.field.clone());
+        benchmark.refusals.push(refusal);
     }
 }
 
