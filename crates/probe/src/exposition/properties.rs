@@ -76,7 +76,7 @@ fn any_labels() -> impl Strategy<Value = Labels<'static>> {
         |labels| {
             labels
                 .into_iter()
-                .map(|(name, value)| (Cow::Owned(format!("l{name}")), Cow::Owned(value)))
+                .map(|(name, value)| (Cow::Owned(format!("z{name}")), Cow::Owned(value)))
                 .collect()
         },
     )
