@@ -511,7 +511,7 @@ fn listings_with_and_without_mig_are_read() {
 }
 
 /// Files that are no output of nvidia-smi, or one that is for people: each is refused by name.
-const REFUSED: [&str; 16] = [
+const REFUSED: [&str; 14] = [
     "gpud/dmesg-with-xid-119.log",
     "gpud/fabricmanager.log",
     "gpud/nvidia-smi.525.125.06.out.0.valid.txt",
@@ -526,8 +526,6 @@ const REFUSED: [&str; 16] = [
     "nvidia-docs/mig__mig-k8s.txt",
     "telegraf/mi100_rocm571.json",
     "telegraf/mi100_rocm602.json",
-    "netdata_nvidia_smi/SOURCES.md",
-    "telegraf/SOURCES.md",
 ];
 
 #[test]

@@ -1,7 +1,7 @@
 //! What `nvidia-smi` prints, in each of its forms, as one model.
 //!
 //! `-q` and `-q -x` are trees, a row of `--query-gpu` is a flat one: each becomes the same
-//! [`tree::Node`], and one table of names ([`fill`]) makes a [`DeviceReport`] of it. The listings, the
+//! `tree::Node`, and one table of names (`fill`) makes a [`DeviceReport`] of it. The listings, the
 //! matrix of `topo -m`, the links and the monitors have readers of their own. [`read`] tells them apart
 //! by content.
 //!
