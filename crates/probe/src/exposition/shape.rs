@@ -64,17 +64,22 @@ struct Parts<'a> {
 fn gather<'a>(family: &Family<'a>, bound: &str) -> Vec<Parts<'a>> {
     let mut groups: Vec<Parts<'a>> = vec![];
     let mut by_labels: HashMap<Labels<'a>, usize> = HashMap::new();
+    let mut last: Option<usize> = None;
     for sample in &family.samples {
         let Some(part) = part_of(family, sample) else { continue };
-        let labels: Labels<'a> =
-            sample.labels.iter().filter(|(name, _)| name != bound).cloned().collect();
-        let mut sorted = labels.clone();
-        sorted.sort();
-        let at = *by_labels.entry(sorted).or_insert_with(|| {
-            let line = sample.line;
-            groups.push(Parts { labels, line, points: vec![], sum: None, count: None });
-            groups.len() - 1
+        let others = || sample.labels.iter().filter(|(name, _)| name != bound);
+        // Samples of a series stand together as a rule, with their labels in one order.
+        let same = last.filter(|&at| groups[at].labels.iter().eq(others()));
+        let at = same.unwrap_or_else(|| {
+            let mut sorted: Labels<'a> = others().cloned().collect();
+            sorted.sort();
+            *by_labels.entry(sorted).or_insert_with(|| {
+                let (labels, line) = (others().cloned().collect(), sample.line);
+                groups.push(Parts { labels, line, points: vec![], sum: None, count: None });
+                groups.len() - 1
+            })
         });
+        last = Some(at);
         let group = &mut groups[at];
         match part {
             Part::Sum => group.sum = Some(sample.value),
