@@ -4,6 +4,7 @@
 //! and is OPEN between, with the lines of the site file that would decide it. So a figure that grows
 //! never turns a no into a yes, and a file that is silent is never given a value that is not printed.
 
+mod all;
 mod amount;
 mod arguments;
 mod availability;
@@ -24,26 +25,4 @@ mod partition;
 mod placement;
 mod ranks;
 
-use super::model::Check;
-use crate::site::Site;
-
-/// Every cheap check that a site's declarations allow, in the order in which a reader asks: memory of
-/// GPUs, of the host, CPU, then time, faults and operations. A check that nothing in the file is
-/// about is absent.
-pub fn checks(site: &Site) -> Vec<Check> {
-    [
-        gpu_memory::checks(site),
-        memory_fraction::checks(site),
-        ranks::checks(site),
-        partition::checks(site),
-        booked::checks(site),
-        host_memory::checks(site),
-        cpu::checks(site),
-        deadline::checks(site),
-        notice::checks(site),
-        fault_domain::checks(site),
-        changes::checks(site),
-        availability::checks(site),
-    ]
-    .concat()
-}
+pub use all::checks;
