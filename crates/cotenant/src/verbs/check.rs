@@ -41,7 +41,8 @@ pub(crate) fn run(options: &CheckOptions, printer: &Printer) -> Result<Code, Fai
                     })
                 })
                 .collect();
-            let arithmetic = found.as_ref().filter(|_| !wrong).map(|found| build_checks(&checks(found)));
+            let arithmetic =
+                found.as_ref().filter(|_| !wrong).map(|found| build_checks(&checks(found)));
             let answer = json!({
                 "file": name,
                 "usable": !wrong,

@@ -23,11 +23,7 @@ pub(crate) struct Histories {
 
 /// Reads the demand of every inference workload that has been observed; what is only declared needs
 /// no reading.
-pub(crate) fn of_site(
-    site: &Site,
-    folder: &Path,
-    printer: Printer,
-) -> Result<Histories, Failure> {
+pub(crate) fn of_site(site: &Site, folder: &Path, printer: Printer) -> Result<Histories, Failure> {
     let mut histories = Histories { list: Vec::new(), notes: Vec::new() };
     for (workload, inference) in site.inference() {
         let name = &workload.name;

@@ -7,8 +7,8 @@ use cotenant_core::evidence::Run;
 use cotenant_core::plan::schedule::Effort;
 use cotenant_core::plan::{PlanQuestion, plan};
 use cotenant_report::{
-    ExportFormat, ExportOptions, NextStepInput, PlanInputs, PlanReport, TerminalOptions, build_plan,
-    export, plan_to_json, render_plan_html, render_plan_terminal,
+    ExportFormat, ExportOptions, NextStepInput, PlanInputs, PlanReport, TerminalOptions,
+    build_plan, export, plan_to_json, render_plan_html, render_plan_terminal,
 };
 
 use crate::cli::{PlanFormat, PlanOptions};

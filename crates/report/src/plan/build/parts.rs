@@ -64,8 +64,9 @@ fn check(check: &Check) -> CheckView {
 /// all are told in one line: a queue of forty would say nothing forty times.
 pub(super) fn promises(promises: &[Promise], time_zone: &TimeZone) -> Vec<PromiseView> {
     let is_idle = |it: &Promise| it.deadline.is_none() && it.gpu_hours == 0.0;
-    let belongs =
-        |one: &Promise, next: &Promise| is_idle(one) && is_idle(next) && one.workload == next.workload;
+    let belongs = |one: &Promise, next: &Promise| {
+        is_idle(one) && is_idle(next) && one.workload == next.workload
+    };
     promises
         .chunk_by(belongs)
         .filter_map(|group| {
