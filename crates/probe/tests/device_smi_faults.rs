@@ -272,6 +272,11 @@ fn failures_of_the_tool_are_repeated_with_the_way_out() {
 
 #[test]
 fn documents_that_attack_the_reader_are_refused() {
+    for cut in ["<?xml version=\"1.0\"\n", "<nvidia_smi_log>\n<gpu>\n", "<nvidia_smi_log>\n<!--\n"]
+    {
+        assert_named(cut);
+        assert!(read(cut).is_err(), "{cut}");
+    }
     let deep = format!("<nvidia_smi_log>{}", "<a>".repeat(300_000));
     assert!(read(&deep).is_err());
     let closed =

@@ -112,7 +112,8 @@ pub(super) fn of_xml(text: &str) -> Result<(Node, Option<String>), DeviceError> 
         ..roxmltree::ParsingOptions::default()
     };
     let document = roxmltree::Document::parse_with_options(text, options).map_err(|error| {
-        let line = error.pos().row as usize;
+        // What is missing at the end is missed after the last line break.
+        let line = (error.pos().row as usize).clamp(1, text.lines().count().max(1));
         let shown = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
         // The parser's own place is of the document, which may begin later in a file.
         let reason = error.to_string();
