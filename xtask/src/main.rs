@@ -1,5 +1,7 @@
 //! Workspace tasks: `cargo run --release -p xtask -- <task>`.
 
+#[cfg(feature = "highs")]
+mod judge;
 mod references;
 mod study;
 mod tidy;
@@ -21,6 +23,10 @@ struct Arguments {
 enum Task {
     /// How often the rule of the verdict errs, from samples whose truth is known.
     Study(study::StudyArguments),
+    /// Pose questions of calendars to a solver of mixed integer programs, and see whether any bound or
+    /// value of ours contradicts it.
+    #[cfg(feature = "highs")]
+    Judge(judge::JudgeArguments),
     /// Check what compilers cannot see: where things lie, what depends on what, whether the
     /// documents are true.
     Tidy(tidy::TidyArguments),
@@ -31,6 +37,8 @@ enum Task {
 fn main() -> ExitCode {
     let result = match Arguments::parse().task {
         Task::Study(arguments) => study::run(&arguments),
+        #[cfg(feature = "highs")]
+        Task::Judge(arguments) => judge::run(&arguments),
         Task::Tidy(arguments) => tidy::run(&arguments),
         Task::References(arguments) => references::run(&arguments),
     };
