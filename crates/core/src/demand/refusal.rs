@@ -52,7 +52,7 @@ pub enum DemandRefusal {
         limit: usize,
     },
     /// A history that is shorter than one season.
-    #[error("a forecast by time of week needs 7 days of history, {days:.1} seen")]
+    #[error("a forecast by time of week needs 7 days of history, and {} seen", seen(*days))]
     TooShort {
         /// Days from the first to the last value.
         days: f64,
@@ -66,4 +66,15 @@ pub enum DemandRefusal {
     /// Nothing to forecast, or a table without a row that matters.
     #[error("the calendar has no windows")]
     NoWindows,
+}
+
+/// A length of history as the subject of a sentence: `6.0 days were`, `58 min were`.
+fn seen(days: f64) -> String {
+    if days >= 2.0 {
+        format!("{days:.1} days were")
+    } else if days >= 2.0 / 24.0 {
+        format!("{:.0} h were", 24.0 * days)
+    } else {
+        format!("{:.0} min were", 24.0 * 60.0 * days)
+    }
 }

@@ -1,12 +1,13 @@
 //! The demand of a site's inference workloads, read from where the site file says.
 
 use std::path::Path;
+use std::slice::from_ref;
 use std::time::Duration;
 
 use cotenant_core::demand::History;
 use cotenant_core::site::Site;
 use cotenant_probe::clock;
-use cotenant_probe::demand::{DemandError, Progress, ProgressUnit, ReadOptions, Source, read};
+use cotenant_probe::demand::{DemandError, Progress, ProgressUnit, ReadOptions, Source, read_all};
 
 use crate::exit::Failure;
 use crate::printer::Printer;
@@ -28,7 +29,7 @@ pub(crate) fn of_site(site: &Site, folder: &Path, printer: Printer) -> Result<Hi
     for (workload, inference) in site.inference() {
         let name = &workload.name;
         if let Some(source) = Source::of(&inference.demand, folder) {
-            let found = read_source(&source, inference.service_time, printer)?;
+            let found = read_sources(from_ref(&source), inference.service_time, printer)?;
             histories.notes.extend(found.notes.iter().map(|note| format!("{name}: {note}")));
             histories.list.push((name.clone(), found.history));
         }
@@ -36,13 +37,17 @@ pub(crate) fn of_site(site: &Site, folder: &Path, printer: Printer) -> Result<Hi
     Ok(histories)
 }
 
-/// Reads one source, with progress where it takes long.
-pub(crate) fn read_source(
-    source: &Source,
+/// Reads sources as one history, with progress where it takes long.
+pub(crate) fn read_sources(
+    sources: &[Source],
     service: Option<Duration>,
     printer: Printer,
 ) -> Result<cotenant_probe::demand::Read, Failure> {
     let options = ReadOptions { service, now: clock::wall_clock(), patience: PATIENCE };
+    let name = match sources {
+        [one] => one.name(),
+        several => format!("{} sources", several.len()),
+    };
     let work = printer.work(100);
     let began = std::time::Instant::now();
     let mut told = 0;
@@ -58,11 +63,13 @@ pub(crate) fn read_source(
             ProgressUnit::Bytes => "read",
             ProgressUnit::Requests => "asked",
         };
-        work.step(percent, &format!("% {what} of {}", source.name()), left);
+        work.step(percent, &format!("% {what} of {name}"), left);
     };
-    let found = read(source, &options, &mut progress).map_err(|error| match error {
+    let found = read_all(sources, &options, &mut progress).map_err(|error| match error {
         DemandError::Server { .. } => Failure::world(error.to_string()),
-        DemandError::File(_) | DemandError::Refused { .. } => Failure::input(error.to_string()),
+        DemandError::File(_) | DemandError::Apart { .. } | DemandError::Refused { .. } => {
+            Failure::input(error.to_string())
+        }
     });
     work.done();
     found

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::time::Duration;
 
+use cotenant_core::demand::HistoryBuilder;
 use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::points::{self, Point, Stamp};
-use super::read::{DemandError, Read};
+use super::read::{DemandError, Part};
 use crate::trace::{Problem, open_content};
 
 /// Largest saved answer, unpacked.
@@ -115,16 +116,16 @@ impl Sums {
         self.values.is_empty()
     }
 
-    /// The history of the sums; `step` is that of the query, told by the values where it is not known.
+    /// Counts the sums; `step` is that of the query, told by the values where it is not known.
     ///
     /// # Errors
-    /// Series whose sum means nothing, or values that make no history.
-    pub(super) fn into_read(
+    /// Series whose sum means nothing, or values whose step cannot be told.
+    pub(super) fn fold(
         self,
         name: &str,
         step: Option<Duration>,
-        service: Option<Duration>,
-    ) -> Result<Read, DemandError> {
+        builder: &mut HistoryBuilder,
+    ) -> Result<Part, DemandError> {
         let refused = |problem: Problem| DemandError::File(problem.at(name, None));
         let summed = self.summed().map_err(refused)?;
         let mut points: Vec<Point> = self
@@ -165,8 +166,8 @@ impl Sums {
             })?;
             instants.push((at, rate));
         }
-        let history = points::history(name, instants.into_iter(), step, Stamp::End, service)?;
-        Ok(Read { history, notes, rows, rows_out_of_order: 0, time_of_week_known: true })
+        points::fold(name, instants.into_iter(), step, Stamp::End, builder)?;
+        Ok(Part { notes, rows, rows_out_of_order: 0, time_of_week_known: true })
     }
 
     /// What is said where several series were added up; an error where their sum means nothing.
@@ -248,12 +249,12 @@ fn shown(labels: &BTreeMap<String, String>) -> String {
     format!("{{{}}}", pairs.join(", "))
 }
 
-/// Reads a saved answer, plain or compressed.
-pub(super) fn read_saved(
+/// Counts a saved answer, plain or compressed.
+pub(super) fn fold_saved(
     name: &str,
     input: impl std::io::Read,
-    service: Option<Duration>,
-) -> Result<Read, DemandError> {
+    builder: &mut HistoryBuilder,
+) -> Result<Part, DemandError> {
     let refused = |problem: Problem| DemandError::File(problem.at(name, None));
     let (compression, input) = open_content(input).map_err(refused)?;
     let mut body = Vec::new();
@@ -275,5 +276,5 @@ pub(super) fn read_saved(
             "check the metric's name in the query, and the range",
         )));
     }
-    sums.into_read(name, None, service)
+    sums.fold(name, None, builder)
 }

@@ -1,44 +1,35 @@
 //! A request trace into a history.
 
-use std::time::Duration;
-
 use cotenant_core::demand::{Arrival, ArrivalOutcome, HistoryBuilder};
 
 use super::anchor::{Anchor, Meaning};
-use super::read::{DemandError, Read};
+use super::read::{DemandError, Part};
 use super::source::TraceSource;
 use crate::trace::{ColumnMap, Problem, StreamSummary, TraceRow, try_stream};
 
-/// Reads a trace row by row. Rows that go back in time are counted where they belong.
-pub(super) fn read(
+/// Counts a trace row by row. Rows that go back in time are counted where they belong.
+pub(super) fn fold(
     name: &str,
     input: impl std::io::Read,
     source: &TraceSource,
-    service: Option<Duration>,
-) -> Result<Read, DemandError> {
-    let mut rows = Rows::new(source, service);
+    builder: &mut HistoryBuilder,
+) -> Result<Part, DemandError> {
+    let mut rows = Rows::new(source, builder);
     let summary = try_stream(name, input, source.format.as_ref(), |row, context| {
         rows.take(row, context.columns)
     })?;
-    let notes = rows.notes(name, &summary);
-    let time_of_week_known = rows.anchor.is_some_and(|anchor| anchor.meaning.knows_time_of_week());
-    let history = rows
-        .builder
-        .finish()
-        .map_err(|refusal| DemandError::Refused { name: name.to_owned(), refusal })?;
-    Ok(Read {
-        history: history.scaled(source.rate_factor),
-        notes,
+    Ok(Part {
+        notes: rows.notes(name, &summary),
         rows: summary.rows,
         rows_out_of_order: summary.rows_out_of_order,
-        time_of_week_known,
+        time_of_week_known: rows.anchor.is_some_and(|anchor| anchor.meaning.knows_time_of_week()),
     })
 }
 
 /// What is kept while the rows go by.
 struct Rows<'a> {
     source: &'a TraceSource,
-    builder: HistoryBuilder,
+    builder: &'a mut HistoryBuilder,
     anchor: Option<Anchor>,
     first_ns: i128,
     before_first: u64,
@@ -47,10 +38,10 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(source: &'a TraceSource, service: Option<Duration>) -> Self {
+    fn new(source: &'a TraceSource, builder: &'a mut HistoryBuilder) -> Self {
         Self {
             source,
-            builder: HistoryBuilder::new(service),
+            builder,
             anchor: None,
             first_ns: 0,
             before_first: 0,

@@ -6,6 +6,7 @@
 mod anchor;
 mod answer;
 mod from_trace;
+mod join;
 mod points;
 mod promql;
 mod rates;
@@ -13,5 +14,5 @@ mod read;
 mod server;
 mod source;
 
-pub use read::{DemandError, Progress, ProgressUnit, Read, ReadOptions, read};
+pub use read::{DemandError, Progress, ProgressUnit, Read, ReadOptions, read, read_all};
 pub use source::{QuerySource, RatesSource, Source, TraceSource};

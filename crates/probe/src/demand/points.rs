@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cotenant_core::demand::{History, HistoryBuilder, Interval};
+use cotenant_core::demand::{HistoryBuilder, Interval};
 use jiff::{SignedDuration, Timestamp};
 
 use super::read::DemandError;
@@ -84,16 +84,15 @@ pub(super) enum Stamp {
     End,
 }
 
-/// A history of points whose instants are known. A value that the source does not know is a gap, as
-/// is a row that is not there.
-pub(super) fn history(
+/// Counts points whose instants are known. A value that the source does not know is a gap, as is a
+/// row that is not there.
+pub(super) fn fold(
     name: &str,
     points: impl Iterator<Item = (Timestamp, Option<f64>)>,
     step: Duration,
     stamp: Stamp,
-    service: Option<Duration>,
-) -> Result<History, DemandError> {
-    let mut builder = HistoryBuilder::new(service);
+    builder: &mut HistoryBuilder,
+) -> Result<(), DemandError> {
     let step = SignedDuration::try_from(step).unwrap_or(SignedDuration::MAX);
     let out_of_range = || {
         Problem::new("a time lies outside of the calendar", "mend the times or their unit")
@@ -110,7 +109,7 @@ pub(super) fn history(
         };
         builder.interval(&interval);
     }
-    builder.finish().map_err(|refusal| DemandError::Refused { name: name.to_owned(), refusal })
+    Ok(())
 }
 
 /// Intervals that are missing between the first and the last point.

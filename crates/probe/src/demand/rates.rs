@@ -3,21 +3,23 @@
 
 use std::time::Duration;
 
+use cotenant_core::demand::HistoryBuilder;
+
 use super::anchor::Anchor;
 use super::points::{self, Point, Stamp};
-use super::read::{DemandError, Read};
+use super::read::{DemandError, Part};
 use super::source::RatesSource;
 use crate::trace::{Lines, Problem, TimeReader, TimeUnit, csv_cells, decimal};
 
 /// Most rows: four years of minutes.
 const ROWS_MAX: usize = 1 << 21;
 
-pub(super) fn read(
+pub(super) fn fold(
     name: &str,
     input: impl std::io::Read,
     source: &RatesSource,
-    service: Option<Duration>,
-) -> Result<Read, DemandError> {
+    builder: &mut HistoryBuilder,
+) -> Result<Part, DemandError> {
     let mut table = Table::read(name, input, source)?;
     let Some(first) = table.points.first().copied() else {
         return Err(Problem::new("the file has no rows", "give a table with at least two rows")
@@ -40,9 +42,8 @@ pub(super) fn read(
         })?;
         instants.push((at, point.rate));
     }
-    let history = points::history(name, instants.into_iter(), step, Stamp::Start, service)?;
-    Ok(Read {
-        history: history.scaled(source.rate_factor),
+    points::fold(name, instants.into_iter(), step, Stamp::Start, builder)?;
+    Ok(Part {
         notes: table.notes(name, source, anchor, step, rows_out_of_order),
         rows: table.points.len() as u64,
         rows_out_of_order,

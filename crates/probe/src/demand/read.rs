@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use cotenant_core::demand::{DemandRefusal, History};
+use cotenant_core::demand::{DemandRefusal, History, HistoryBuilder};
 use jiff::Timestamp;
 
-use super::source::Source;
-use super::{answer, from_trace, rates, server};
+use super::source::{RatesSource, Source, TraceSource};
+use super::{answer, from_trace, join, rates, server};
 use crate::trace::{TraceError, open_file};
 
 /// Where times that are relative to nothing known are put: Monday 2024-01-01 00:00 UTC, Unix seconds.
@@ -63,6 +63,14 @@ pub struct Read {
     pub time_of_week_known: bool,
 }
 
+/// What one of the sources of a history showed, beside what the builder was given.
+pub(super) struct Part {
+    pub(super) notes: Vec<String>,
+    pub(super) rows: u64,
+    pub(super) rows_out_of_order: u64,
+    pub(super) time_of_week_known: bool,
+}
+
 /// Why a source gives no history.
 #[derive(Debug, thiserror::Error)]
 pub enum DemandError {
@@ -75,6 +83,14 @@ pub enum DemandError {
         /// The server's address.
         url: String,
         /// What is wrong.
+        problem: String,
+        /// The way out.
+        hint: String,
+    },
+    /// Several sources that are not one history.
+    #[error("{problem}; {hint}")]
+    Apart {
+        /// Why.
         problem: String,
         /// The way out.
         hint: String,
@@ -99,22 +115,86 @@ pub fn read(
     options: &ReadOptions,
     progress: &mut (dyn FnMut(Progress) + Send),
 ) -> Result<Read, DemandError> {
+    read_all(std::slice::from_ref(source), options, progress)
+}
+
+/// Reads sources of one kind as one history, as if they were one file: requests are counted
+/// together, and rates must not speak of the same time twice. The time between two of them is a gap.
+///
+/// # Errors
+/// As [`read`]; and sources of several kinds, several servers, or times that have no origin in
+/// common.
+pub fn read_all(
+    sources: &[Source],
+    options: &ReadOptions,
+    progress: &mut (dyn FnMut(Progress) + Send),
+) -> Result<Read, DemandError> {
+    let rate_factor = join::rate_factor(sources)?;
+    let sizes: Vec<u64> = sources.iter().map(size).collect();
+    let total = sizes.iter().sum();
+    let mut builder = HistoryBuilder::new(options.service);
+    let mut parts = Vec::with_capacity(sources.len());
+    let mut done = 0;
+    for (source, size) in sources.iter().zip(&sizes) {
+        let mut so_far = |progress_of_one: Progress| {
+            progress(match progress_of_one.unit {
+                ProgressUnit::Bytes => {
+                    Progress { done: done + progress_of_one.done, total, unit: ProgressUnit::Bytes }
+                }
+                ProgressUnit::Requests => progress_of_one,
+            });
+        };
+        parts.push(fold(source, options, &mut so_far, &mut builder)?);
+        done += size;
+    }
+    join::one_origin(sources, &parts)?;
+    let history = builder.finish().map_err(|refusal| DemandError::Refused {
+        name: sources.iter().map(Source::name).collect::<Vec<_>>().join(", "),
+        refusal,
+    })?;
+    Ok(Read {
+        history: history.scaled(rate_factor),
+        rows: parts.iter().map(|part| part.rows).sum(),
+        rows_out_of_order: parts.iter().map(|part| part.rows_out_of_order).sum(),
+        time_of_week_known: parts.iter().all(|part| part.time_of_week_known),
+        notes: parts.into_iter().flat_map(|part| part.notes).collect(),
+    })
+}
+
+/// Hands what one source says to the builder.
+fn fold(
+    source: &Source,
+    options: &ReadOptions,
+    progress: &mut (dyn FnMut(Progress) + Send),
+    builder: &mut HistoryBuilder,
+) -> Result<Part, DemandError> {
     let name = source.name();
     match source {
         Source::Trace(trace) => {
             let input = Counted::open(&trace.path, &name, progress)?;
-            from_trace::read(&name, input, trace, options.service)
+            from_trace::fold(&name, input, trace, builder)
         }
         Source::Rates(rates) => {
             let input = Counted::open(&rates.path, &name, progress)?;
-            rates::read(&name, input, rates, options.service)
+            rates::fold(&name, input, rates, builder)
         }
         Source::SavedQuery(path) => {
             let input = Counted::open(path, &name, progress)?;
-            answer::read_saved(&name, input, options.service)
+            answer::fold_saved(&name, input, builder)
         }
-        Source::Query(query) => server::read(query, options, progress),
+        Source::Query(query) => server::fold(query, options, progress, builder),
     }
+}
+
+/// Bytes of a source's file; 0 where that cannot be told.
+fn size(source: &Source) -> u64 {
+    let path = match source {
+        Source::Trace(TraceSource { path, .. })
+        | Source::Rates(RatesSource { path, .. })
+        | Source::SavedQuery(path) => path,
+        Source::Query(_) => return 0,
+    };
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 /// A file that tells how far it is read.

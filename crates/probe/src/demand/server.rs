@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use cotenant_core::demand::STEPS_MAX;
+use cotenant_core::demand::{HistoryBuilder, STEPS_MAX};
 use jiff::Timestamp;
 
 use super::answer::Sums;
 use super::promql;
-use super::read::{DemandError, Progress, ProgressUnit, Read, ReadOptions};
+use super::read::{DemandError, Part, Progress, ProgressUnit, ReadOptions};
 use super::source::QuerySource;
 use crate::http;
 
@@ -18,11 +18,12 @@ const POINTS_MAX: u64 = 11_000;
 const STEP: Duration = Duration::from_mins(1);
 
 /// Asks the server on a thread of its own, because its caller may live in an asynchronous runtime.
-pub(super) fn read(
+pub(super) fn fold(
     source: &QuerySource,
     options: &ReadOptions,
     progress: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Read, DemandError> {
+    builder: &mut HistoryBuilder,
+) -> Result<Part, DemandError> {
     let failed = |problem: String, hint: &str| DemandError::Server {
         url: source.url.clone(),
         problem,
@@ -49,14 +50,14 @@ pub(super) fn read(
             "check the metric's name: look for it under URL/api/v1/label/__name__/values",
         ));
     }
-    let mut read = sums.into_read(&source.url, Some(questions.step), options.service)?;
+    let mut part = sums.fold(&source.url, Some(questions.step), builder)?;
     if questions.range.is_none() {
-        read.notes.push(format!(
+        part.notes.push(format!(
             "{}: the query looks over no range of its own, so a burst between two values is not seen",
             source.url
         ));
     }
-    Ok(read)
+    Ok(part)
 }
 
 /// The times that are asked for.
