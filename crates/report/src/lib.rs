@@ -2,9 +2,11 @@
 //!
 //! [`build`] computes every number once. The renderers print the texts that it made and place its
 //! points on paper: any number that a reader sees in the page or in the terminal is in the JSON. A
-//! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools.
+//! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools, and
+//! so has demand by time, [`build_demand`].
 
 mod build;
+mod demand;
 mod export;
 mod format;
 mod html;
@@ -15,6 +17,10 @@ mod terminal;
 
 pub use build::{
     DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass, build,
+};
+pub use demand::{
+    DEMAND_FORMAT, DEMAND_VERSION, DemandInputs, DemandReport, DemandUnit, build_demand,
+    demand_from_json, demand_schema, demand_to_json, model as demand_model, render_demand_terminal,
 };
 pub use export::{Export, ExportFormat, ExportOptions, ExportRefusal, export};
 pub use html::render_html;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod any_report;
 #[cfg(test)]
+mod demand;
+#[cfg(test)]
 mod export_tools;
 #[cfg(test)]
 mod exports;
