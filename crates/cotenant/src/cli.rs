@@ -94,21 +94,38 @@ pub(crate) struct DemandOptions {
     /// Read the sources as the demand of this workload of a site file
     #[arg(long)]
     pub(crate) workload: Option<String>,
-    /// The zone in which hours and days are told
-    #[arg(long, default_value = "UTC")]
-    pub(crate) time_zone: String,
+    /// The zone in which hours and days are told (IANA); without it, the site's, else UTC
+    #[arg(long)]
+    pub(crate) time_zone: Option<String>,
     /// The instant of the first row, for times that are relative (RFC 3339)
     #[arg(long)]
     pub(crate) begins: Option<jiff::Timestamp>,
     /// Mean seconds that a request stays in the engine, for sources that state none
     #[arg(long, value_parser = above_zero)]
     pub(crate) service_seconds: Option<f64>,
-    /// Length of a bin of the week, minutes
+    /// Length of a bin of the week, and of a window of the forecast, minutes: a divisor of 60
     #[arg(long, default_value_t = 60)]
     pub(crate) bin_minutes: u32,
+    /// A unit of work to show, in this order; without it, all that the sources can show
+    #[arg(long, value_enum)]
+    pub(crate) unit: Vec<DemandUnitName>,
     /// Form of the answer
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: CheckFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemandUnitName {
+    /// Requests per second
+    Requests,
+    /// Requests in the engine at once
+    InFlight,
+    /// Tokens in the key-value cache at once
+    Kv,
+    /// Prompt tokens per second
+    Prefill,
+    /// Output tokens per second
+    Output,
 }
 
 #[derive(Debug, Args)]
@@ -186,6 +203,8 @@ pub(crate) enum SchemaOf {
     Report,
     /// The plan of `plan --format json`
     Plan,
+    /// The view of `demand --format json`
+    Demand,
 }
 
 #[derive(Debug, Args)]
