@@ -15,10 +15,12 @@ use support::sites::PLAIN;
 use support::{PATIENCE, workspace};
 use tempfile::TempDir;
 
-const VERBS: [&[&str]; 11] = [
+const VERBS: [&[&str]; 13] = [
     &[],
     &["try"],
     &["check"],
+    &["demand"],
+    &["plan"],
     &["schema"],
     &["measure"],
     &["verdict"],
