@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
 use super::grid::{Grid, Window};
-use super::pace::{Pace, pace};
+use super::pace::{Pace, hours, pace};
 use super::problem::Job;
 use crate::site::{
     Deadline, Operations, Site, Training, Transition, TransitionStep, Workload, WorkloadKind,
@@ -361,8 +361,4 @@ fn slots_done_by(grid: &Grid, at: Timestamp) -> usize {
 
 fn local(grid: &Grid, at: Timestamp) -> String {
     grid.time_zone.to_datetime(at).strftime("%a %d %b %H:%M").to_string()
-}
-
-fn hours(time: Duration) -> f64 {
-    time.as_secs_f64() / 3600.0
 }

@@ -212,6 +212,7 @@ fn of_render(workload: &Workload, render: &Render) -> Result<Pace, String> {
     Ok(Pace { modes, work, remarks: never_ends(workload, work).into_iter().collect() })
 }
 
-fn hours(time: Duration) -> f64 {
+/// A length of time in hours.
+pub(super) fn hours(time: Duration) -> f64 {
     time.as_secs_f64() / 3600.0
 }
