@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use cotenant_core::evidence::{
-    Aspect, Block, ChunkGaps, Condition, Fingerprint, Origin, Outcome, Phase, Pilot, PlannedBlock,
-    RequestRecord, TestedLoad, TokenSource,
+    Aspect, Block, ChunkGaps, Condition, Fingerprint, Observed, Origin, Outcome, Phase, Pilot,
+    PlannedBlock, RequestRecord, Situation, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{ReadWhat, RunPlan, RunStatus, Store};
 use jiff::Timestamp;
@@ -125,6 +125,7 @@ fn plan(blocks: u32) -> RunPlan {
         pair: index / 2,
         remedy: None,
         phase: Phase::Steady,
+        situation: Situation::Ordinary,
     };
     RunPlan {
         started: Timestamp::UNIX_EPOCH,
@@ -210,6 +211,8 @@ fn block(plan: PlannedBlock, requests: u32, chunks: u32) -> Block {
         client: None,
         faults: Vec::new(),
         remarks: Vec::new(),
+        load_factor: 1.0,
+        observed: Observed::default(),
     }
 }
 

@@ -326,15 +326,15 @@ fn a_newer_version_is_refused_by_name() {
     let (root, folder) = sample();
     let newer = |path: &Path| {
         let error = damage(root.path());
-        assert!(matches!(error, EvidenceError::NewerVersion { found: 2, supported: 1, .. }));
+        assert!(matches!(error, EvidenceError::NewerVersion { found: 3, supported: 2, .. }));
         assert_eq!(error.path().canonicalize().unwrap(), path.canonicalize().unwrap());
     };
     for name in ["run.json", "schedule.json", "../ledger.jsonl", "../ledger.head.json"] {
         let path = folder.join(name);
         let before = fs::read(&path).unwrap();
         edit(&path, |text| {
-            text.replacen("\"version\": 1", "\"version\": 2", 1)
-                .replacen("\"version\":1", "\"version\":2", 1)
+            text.replacen("\"version\": 2", "\"version\": 3", 1)
+                .replacen("\"version\":2", "\"version\":3", 1)
                 // A newer version may look quite different inside.
                 .replacen("\"content\"", "\"contents\"", 1)
         });
@@ -355,7 +355,7 @@ fn a_newer_block_of_a_killed_run_is_refused_by_name() {
     drop(writer);
     fs::write(&record, before).unwrap();
     let content = decompress(&path);
-    compress(&path, &content.replacen("\"version\":1", "\"version\":7", 1));
+    compress(&path, &content.replacen("\"version\":2", "\"version\":7", 1));
     let error = damage(root.path());
     assert!(matches!(&error, EvidenceError::NewerVersion { found: 7, .. }) && error.path() == path);
     compress(&path, &content.replacen("cotenant block", "something else", 1));

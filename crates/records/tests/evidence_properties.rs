@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use cotenant_core::evidence::{
     Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    EnforcementAudit, Fingerprint, HostSample, Missing, Origin, Outcome, Phase, Pilot,
-    PlannedBlock, Pressure, Reading, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, StepRecord,
-    TestedLoad, TokenSource,
+    Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
+    GpuSample, HostSample, Missing, NeighbourFault, Observed, Origin, Outcome, Phase, Pilot,
+    PlannedBlock, Pressure, Reading, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation,
+    StepRecord, Stress, Stressor, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{RunPlan, Store};
 use evidence_samples::ALL;
@@ -214,6 +215,11 @@ fn fault() -> impl Strategy<Value = BlockFault> {
             lateness_p99_s,
             lateness_max_s
         }),
+        (text(), real(), real()).prop_map(|(objective, bound, seen)| BlockFault::Guarded {
+            objective,
+            bound,
+            seen
+        }),
         text().prop_map(BlockFault::Incomplete),
     ]
 }
@@ -221,15 +227,88 @@ fn fault() -> impl Strategy<Value = BlockFault> {
 fn planned() -> impl Strategy<Value = PlannedBlock> {
     let condition = select(vec![Condition::A, Condition::B, Condition::C]);
     let remedy = option::of(Just(Remedy::IdlePriority));
-    (condition, any::<u32>(), remedy, select(vec![Phase::Steady, Phase::Checkpoint])).prop_map(
-        |(condition, pair, remedy, phase)| PlannedBlock {
+    let phase = select(vec![Phase::Steady, Phase::Checkpoint]);
+    (condition, any::<u32>(), remedy, phase, situation()).prop_map(
+        |(condition, pair, remedy, phase, situation)| PlannedBlock {
             index: 0,
             condition,
             pair,
             remedy,
             phase,
+            situation,
         },
     )
+}
+
+fn situation() -> impl Strategy<Value = Situation> {
+    let stress = (select(Stressor::ALL.to_vec()), any::<u8>())
+        .prop_map(|(stressor, dose)| Situation::Stressed(Stress { stressor, dose }));
+    prop_oneof![
+        select(vec![Situation::Ordinary, Situation::Burst, Situation::Drill]),
+        stress,
+        any::<u32>().prop_map(Situation::Search),
+        select(NeighbourFault::ALL.to_vec()).prop_map(Situation::Fault),
+    ]
+}
+
+fn observed() -> impl Strategy<Value = Observed> {
+    let histogram = (text(), vec(real(), 0..4), vec(real(), 0..4), real(), real()).prop_map(
+        |(metric, bounds, cumulative, count, sum)| EngineHistogram {
+            metric,
+            bounds,
+            cumulative,
+            count,
+            sum,
+        },
+    );
+    let gauge = (text(), vec((number(), real()), 0..3))
+        .prop_map(|(metric, readings)| EngineGauge { metric, readings });
+    let counters = vec((text(), real()), 0..3);
+    let accounts = (vec(histogram, 0..3), counters, vec(gauge, 0..3), vec(text(), 0..2));
+    let engine = (text(), number(), number(), accounts).prop_map(
+        |(engine, from_ns, until_ns, (histograms, counters, gauges, remarks))| EngineObservation {
+            engine,
+            from_ns,
+            until_ns,
+            histograms,
+            counters,
+            gauges,
+            remarks,
+        },
+    );
+    let moments = (option::of(number()), option::of(number()), option::of(number()));
+    let disturbance = (text(), number(), option::of(number()), moments, vec(text(), 0..2))
+        .prop_map(|(what, began_ns, ended_ns, moments, remarks)| Disturbance {
+            what,
+            began_ns,
+            ended_ns,
+            yielded_ns: moments.0,
+            inference_recovered_ns: moments.1,
+            neighbour_recovered_ns: moments.2,
+            remarks,
+        });
+    (option::of(engine), vec(gpu(), 0..3), option::of(disturbance))
+        .prop_map(|(engine, gpus, disturbance)| Observed { engine, gpus, disturbance })
+}
+
+fn gpu() -> impl Strategy<Value = GpuSample> {
+    let reals = vec(reading(real()), 6);
+    let rest = (reading(number()), reading(vec(text(), 0..3)));
+    (number(), text(), reals, rest).prop_map(|(at_ns, uuid, mut reals, rest)| {
+        let mut next = || reals.pop().unwrap();
+        GpuSample {
+            at_ns,
+            uuid,
+            utilization_share: next(),
+            memory_used_bytes: rest.0,
+            sm_clock_mhz: next(),
+            memory_clock_mhz: next(),
+            power_w: next(),
+            power_limit_w: next(),
+            temperature_c: next(),
+            clocks_limited_by: rest.1,
+        }
+    })
 }
 
 /// A block with no drill; its plan is set by the test.
@@ -243,8 +322,9 @@ fn block() -> impl Strategy<Value = Block> {
     let records = (requests, vec(gaps(), 0..5), vec(step(), 0..9), vec(checkpoint(), 0..3));
     let waiting = vec((number(), real()), 0..5);
     let rest = (vec(host(), 0..3), waiting, option::of(client()), vec(fault(), 0..3));
-    (planned(), times, records, rest, vec(text(), 0..3)).prop_map(
-        |(plan, times, records, rest, remarks)| Block {
+    let beside = (vec(text(), 0..3), real(), observed());
+    (planned(), times, records, rest, beside).prop_map(
+        |(plan, times, records, rest, (remarks, load_factor, observed))| Block {
             plan,
             started: times.0,
             judged_from_ns: times.1,
@@ -260,6 +340,8 @@ fn block() -> impl Strategy<Value = Block> {
             client: rest.2,
             faults: rest.3,
             remarks,
+            load_factor,
+            observed,
         },
     )
 }

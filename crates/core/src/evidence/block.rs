@@ -1,7 +1,8 @@
 //! One interval of a test in one condition.
 
 use super::{
-    CheckpointRecord, ChunkGaps, ClientHealth, HostSample, ReclaimDrill, RequestRecord, StepRecord,
+    CheckpointRecord, ChunkGaps, ClientHealth, Disturbance, EngineObservation, GpuSample,
+    HostSample, ReclaimDrill, RequestRecord, Situation, StepRecord,
 };
 
 /// What runs in a block.
@@ -74,6 +75,8 @@ pub struct PlannedBlock {
     pub remedy: Option<Remedy>,
     /// The phase that a C block is made to contain.
     pub phase: Phase,
+    /// What is done on purpose beside that.
+    pub situation: Situation,
 }
 
 /// Why a block is left out. Only causes outside both tenants are here, and they are decided without
@@ -101,6 +104,16 @@ pub enum BlockFault {
         /// The limit it crossed, seconds.
         lateness_max_s: f64,
     },
+    /// The guard of a production endpoint stopped the neighbour, because an objective was broken
+    /// beyond the declared bound. It is no outside cause: it decides against a pass.
+    Guarded {
+        /// The objective, as it stands in the site file.
+        objective: String,
+        /// The bound, in the objective's unit.
+        bound: f64,
+        /// What was seen, in the objective's unit.
+        seen: f64,
+    },
     /// The block could not be completed, for a reason that is told.
     Incomplete(String),
 }
@@ -121,6 +134,10 @@ impl BlockFault {
                  what it measured",
                 lateness_p99_s * 1e3,
                 lateness_max_s * 1e3
+            ),
+            Self::Guarded { objective, bound, seen } => format!(
+                "the guard stopped the neighbour: {objective} reached {seen:.4}, beyond the declared \
+                 bound of {bound:.4}"
             ),
             Self::Incomplete(why) => format!("not completed: {why}"),
         }
@@ -160,6 +177,21 @@ pub struct Block {
     pub faults: Vec<BlockFault>,
     /// What made the block noisier than it should be without making it void.
     pub remarks: Vec<String>,
+    /// The block's rate as a multiple of the declared one.
+    pub load_factor: f64,
+    /// What was seen beside requests, steps and the host.
+    pub observed: Observed,
+}
+
+/// What was seen in a block beside requests, steps and the host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// The engine's own accounts; `None` where it tells none.
+    pub engine: Option<EngineObservation>,
+    /// Readings of the GPUs; empty where there are none.
+    pub gpus: Vec<GpuSample>,
+    /// What was done on purpose, and how the tenants took it.
+    pub disturbance: Option<Disturbance>,
 }
 
 impl Block {

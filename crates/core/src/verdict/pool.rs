@@ -59,8 +59,14 @@ impl Reference {
     }
 }
 
+/// The blocks of tests A, B and C. What was measured under a stressor, a burst or a fault answers
+/// another question.
+fn ordinary(run: &Run) -> impl Iterator<Item = &Block> {
+    run.blocks.iter().filter(|block| block.plan.situation.is_ordinary())
+}
+
 fn has(run: &Run, condition: Condition) -> bool {
-    run.blocks.iter().any(|block| block.plan.condition == condition)
+    ordinary(run).any(|block| block.plan.condition == condition)
 }
 
 /// Whether a change of an aspect makes a test stale.
@@ -150,7 +156,7 @@ impl<'a> Pool<'a> {
             return;
         }
         let mut places = BTreeSet::new();
-        for block in run.blocks.iter().filter(|block| block.plan.condition == condition) {
+        for block in ordinary(run).filter(|block| block.plan.condition == condition) {
             let member = Member { run, block };
             let mut reasons: Vec<String> = block.faults.iter().map(BlockFault::sentence).collect();
             if !places.insert(block.plan.index) {
@@ -160,7 +166,10 @@ impl<'a> Pool<'a> {
                 self.members.push(member);
                 continue;
             }
-            if block.faults.iter().any(|fault| matches!(fault, BlockFault::Incomplete(_))) {
+            let against_a_pass = |fault: &BlockFault| {
+                matches!(fault, BlockFault::Incomplete(_) | BlockFault::Guarded { .. })
+            };
+            if block.faults.iter().any(against_a_pass) {
                 self.incomplete.push(member);
             }
             self.rejected.push(Rejected {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cotenant_core::evidence::{BlockFault, Condition, Outcome, Remedy, Run};
+use cotenant_core::evidence::{BlockFault, Condition, Outcome, Remedy, Run, Situation};
 use cotenant_core::site::{
     CheckpointInterval, Deadline, HostCpu, InferenceObjectives, IsolationNeed, IsolationProperty,
     NeighbourPriority, RequestClass, SharingMode, WeeklyWindow, WorkloadKind,
@@ -332,6 +332,21 @@ fn a_block_that_broke_off_keeps_a_pass_back() {
     check_gate(&verdict, Inference, NotProven);
     check_gate(&verdict, Completion, NotProven);
     assert!(gate(&verdict, Completion).summary.contains("137"));
+}
+
+#[test]
+fn what_was_done_on_purpose_is_not_pooled_with_the_tests() {
+    let plain = Recipe::good().run();
+    let mut stressed = plain.clone();
+    // A search at many times the declared rate misses everything, and is no test A.
+    let mut search = plain.blocks[0].clone();
+    search.plan.situation = Situation::Search(0);
+    search.load_factor = 5.0;
+    search.requests.iter_mut().for_each(|request| request.outcome = Outcome::TimedOut);
+    stressed.blocks.push(search);
+    let (with, without) = (judged(&site(), &[stressed]), judged(&site(), &[plain]));
+    check(&with, Pass);
+    assert_eq!(with.gates, without.gates);
 }
 
 #[test]

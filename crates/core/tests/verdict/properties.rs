@@ -2,7 +2,7 @@
 
 use cotenant_core::evidence::{
     Aspect, Block, CheckpointRecord, Condition, Outcome, Phase, PlannedBlock, Remedy, Run,
-    StepRecord,
+    Situation, StepRecord,
 };
 use cotenant_core::verdict::{GateKind, Ruling, Verdict};
 use proptest::prelude::*;
@@ -57,6 +57,7 @@ fn any_block() -> impl Strategy<Value = Block> {
                 pair,
                 remedy: remedied.then_some(Remedy::IdlePriority),
                 phase: Phase::Steady,
+                situation: Situation::Ordinary,
             };
             block.judged_from_ns = from;
             block.judged_until_ns = until;

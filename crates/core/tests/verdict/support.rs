@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use cotenant_core::evidence::{
     Aspect, Block, CheckpointRecord, ChunkGaps, ClientHealth, Condition, EnforcementAudit,
-    Fingerprint, HostSample, Missing, Origin, Outcome, Phase, Pilot, PlannedBlock, ReclaimDrill,
-    Remedy, RequestRecord, ResumeCheck, Run, StepRecord, TestedLoad, TokenSource,
+    Fingerprint, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock,
+    ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Run, Situation, StepRecord, TestedLoad,
+    TokenSource,
 };
 use cotenant_core::site::{
     ChangeCycle, Checkpoint, CheckpointInterval, Demand, FailureDomain, HostCpu, Inference,
@@ -197,6 +198,7 @@ impl Recipe {
                 condition,
                 pair,
                 remedy: self.remedy.filter(|_| condition != Condition::A),
+                situation: Situation::Ordinary,
                 phase: if self.checkpoints && condition == Condition::C && pair % 2 == 0 {
                     Phase::Checkpoint
                 } else {
@@ -297,6 +299,8 @@ impl Recipe {
             engine_waiting: Vec::new(),
             faults: Vec::new(),
             remarks: Vec::new(),
+            load_factor: 1.0,
+            observed: Observed::default(),
         }
     }
 

@@ -1,10 +1,12 @@
-//! `cotenant measure`: runs tests A, B and C and keeps the evidence.
+//! `cotenant measure`: runs tests A, B and C, and those of the field, and keeps the evidence.
+
+mod field;
 
 use std::path::Path;
 use std::time::Duration;
 
 use cotenant_core::evidence::Remedy;
-use cotenant_core::protocol::{Budget, Fit, Tests};
+use cotenant_core::protocol::{Budget, Campaign, FieldTest, Fit, Tests};
 use cotenant_core::site::CheckpointInterval;
 use cotenant_probe::measure::Interrupt;
 use cotenant_records::evidence::{ReadWhat, RunStatus, RunWriter, Store};
@@ -42,7 +44,11 @@ async fn measure(
     interrupt: Interrupt,
     printer: Printer,
 ) -> Result<Code, Failure> {
-    let tests = Tests::parse(&options.tests).map_err(Failure::input)?;
+    let campaign = Campaign::parse(&options.tests).map_err(Failure::input)?;
+    for test in FieldTest::ALL.into_iter().filter(|test| campaign.field.contains(test)) {
+        field::run(test, options, file, evidence, &interrupt, printer).await?;
+    }
+    let Some(tests) = campaign.compare else { return conclude(file, evidence, printer) };
     let subject = subject(options, file, tests)?;
     let seed = options.seed.unwrap_or_else(new_seed);
     let remedy = options.remedy.map(|RemedyName::IdlePriority| Remedy::IdlePriority);

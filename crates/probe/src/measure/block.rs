@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cotenant_core::evidence::{
-    Block, BlockFault, ClientHealth, Condition, HostSample, Phase, PlannedBlock, Reading,
+    Block, BlockFault, ClientHealth, Condition, HostSample, Observed, Phase, PlannedBlock, Reading,
     ReclaimDrill,
 };
 use tokio::sync::watch;
@@ -339,6 +339,8 @@ fn assemble(
         client,
         faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
         remarks: Vec::new(),
+        load_factor: 1.0,
+        observed: Observed::default(),
     };
     // The last readings of a process that exits are lost to the kernel's accounts and would look
     // like a stranger's: only readings from before the stop are looked at.

@@ -8,7 +8,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use cotenant_core::evidence::Block;
+use cotenant_core::evidence::{Block, Observed};
 use serde::{Deserialize, Serialize};
 
 use super::EvidenceError;
@@ -22,7 +22,9 @@ use super::sealed::{VERSION, check_label, unreadable};
 use super::stored_block::{
     StoredCheckpoint, StoredClient, StoredDrill, StoredFault, StoredHostSample, StoredStep,
 };
+use super::stored_engine::{StoredEngine, StoredGpuSample};
 use super::stored_run::StoredPlannedBlock;
+use super::stored_situation::StoredDisturbance;
 
 /// The format's name in the header.
 const FORMAT: &str = "cotenant block";
@@ -44,6 +46,9 @@ pub(super) struct BlockCounts {
     pub clients: u64,
     pub faults: u64,
     pub remarks: u64,
+    pub engines: u64,
+    pub gpu_samples: u64,
+    pub disturbances: u64,
 }
 
 /// Where a block's file belongs.
@@ -69,6 +74,7 @@ struct Header {
     judged_from_ns: u64,
     judged_until_ns: u64,
     ended_ns: u64,
+    load_factor: Real,
     counts: BlockCounts,
     gaps: Maybe<GapsEntry>,
 }
@@ -86,6 +92,9 @@ enum Line {
     Client(StoredClient),
     Fault(StoredFault),
     Remark(String),
+    Engine(Box<StoredEngine>),
+    Gpus(Vec<StoredGpuSample>),
+    Disturbance(StoredDisturbance),
     Footer(Footer),
 }
 
@@ -120,10 +129,13 @@ impl BlockCounts {
             clients: u64::from(block.client.is_some()),
             faults: block.faults.len() as u64,
             remarks: block.remarks.len() as u64,
+            engines: u64::from(block.observed.engine.is_some()),
+            gpu_samples: block.observed.gpus.len() as u64,
+            disturbances: u64::from(block.observed.disturbance.is_some()),
         }
     }
 
-    fn all(&self) -> [u64; 9] {
+    fn all(&self) -> [u64; 12] {
         [
             self.requests,
             self.steps,
@@ -134,6 +146,9 @@ impl BlockCounts {
             self.clients,
             self.faults,
             self.remarks,
+            self.engines,
+            self.gpu_samples,
+            self.disturbances,
         ]
     }
 
@@ -170,6 +185,7 @@ pub(super) fn write_unfinished(
             judged_from_ns: block.judged_from_ns,
             judged_until_ns: block.judged_until_ns,
             ended_ns: block.ended_ns,
+            load_factor: Real(block.load_factor),
             counts,
             gaps: Maybe(gaps),
         })?;
@@ -208,6 +224,19 @@ fn write_records(lines: &mut LineWriter<'_>, block: &Block) -> io::Result<()> {
     }
     for remark in &block.remarks {
         lines.write(&Line::Remark(remark.clone()))?;
+    }
+    write_observed(lines, &block.observed)
+}
+
+fn write_observed(lines: &mut LineWriter<'_>, observed: &Observed) -> io::Result<()> {
+    if let Some(engine) = &observed.engine {
+        lines.write(&Line::Engine(Box::new(Mirror::mirror(engine))))?;
+    }
+    for samples in observed.gpus.chunks(RECORDS_PER_LINE) {
+        lines.write(&Line::Gpus(samples.iter().map(Mirror::mirror).collect()))?;
+    }
+    if let Some(disturbance) = &observed.disturbance {
+        lines.write(&Line::Disturbance(Mirror::mirror(disturbance)))?;
     }
     Ok(())
 }
@@ -319,6 +348,8 @@ fn empty_block(header: &Header) -> Block {
         client: None,
         faults: Vec::new(),
         remarks: Vec::new(),
+        load_factor: header.load_factor.0,
+        observed: Observed::default(),
     }
 }
 
@@ -344,6 +375,19 @@ fn take(line: Line, block: &mut Block) -> Result<Option<Footer>, String> {
         }
         Line::Fault(fault) => block.faults.push(fault.restore()),
         Line::Remark(remark) => block.remarks.push(remark),
+        Line::Engine(engine) => {
+            if block.observed.engine.replace(engine.restore()).is_some() {
+                return Err("a second report of the engine".to_owned());
+            }
+        }
+        Line::Gpus(samples) => {
+            block.observed.gpus.extend(samples.into_iter().map(Mirror::restore));
+        }
+        Line::Disturbance(disturbance) => {
+            if block.observed.disturbance.replace(disturbance.restore()).is_some() {
+                return Err("a second disturbance".to_owned());
+            }
+        }
         Line::Footer(footer) => return Ok(Some(footer)),
     }
     Ok(None)

@@ -33,7 +33,7 @@ macro_rules! mirrors_itself {
         }
     )+};
 }
-mirrors_itself!(bool, u16, u32, u64, String);
+mirrors_itself!(bool, u8, u16, u32, u64, String);
 
 impl<W: Mirror> Mirror for Vec<W> {
     type Core = Vec<W::Core>;

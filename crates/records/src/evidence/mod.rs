@@ -38,7 +38,9 @@ mod request_columns;
 mod sealed;
 mod store;
 mod stored_block;
+mod stored_engine;
 mod stored_run;
+mod stored_situation;
 mod writer;
 
 pub use error::EvidenceError;

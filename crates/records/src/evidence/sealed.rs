@@ -12,7 +12,7 @@ use super::digest::sha256_hex;
 use super::files::DOCUMENT_BYTES_MAX;
 
 /// The version of every format in this module tree that this program writes and reads.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// What is digested.
 #[derive(Serialize)]

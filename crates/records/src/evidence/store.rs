@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cotenant_core::evidence::{Block, Condition};
+use cotenant_core::evidence::{Block, Condition, PlannedBlock};
 use jiff::Timestamp;
 
 use super::files::{LOCK, list, sync_folder};
@@ -191,11 +191,8 @@ impl Store {
     }
 
     fn create_folder(&self, plan: &RunPlan) -> Result<(String, PathBuf), EvidenceError> {
-        let letters: BTreeSet<Condition> =
-            plan.schedule.iter().map(|block| block.condition).collect();
-        let letters: String =
-            letters.iter().map(|condition| condition.letter().to_ascii_lowercase()).collect();
-        let name = format!("{}-{letters}", plan.started.strftime("%Y%m%dT%H%M%SZ"));
+        let name =
+            format!("{}-{}", plan.started.strftime("%Y%m%dT%H%M%SZ"), tests_of(&plan.schedule));
         for attempt in 1..=SAME_SECOND_MAX {
             let run = if attempt == 1 { name.clone() } else { format!("{name}-{attempt}") };
             let path = self.root.join(&run);
@@ -227,6 +224,15 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The letters of the tests in a schedule, or the word of the first that has no letter.
+fn tests_of(schedule: &[PlannedBlock]) -> String {
+    if let Some(word) = schedule.iter().find_map(|block| block.situation.word()) {
+        return word.to_owned();
+    }
+    let conditions: BTreeSet<Condition> = schedule.iter().map(|block| block.condition).collect();
+    conditions.iter().map(|condition| condition.letter().to_ascii_lowercase()).collect()
 }
 
 fn check_plan(root: &Path, plan: &RunPlan) -> Result<(), EvidenceError> {

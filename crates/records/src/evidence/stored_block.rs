@@ -120,6 +120,7 @@ pub(super) enum StoredFault {
     Steal { cores: Real, cores_max: Real },
     ForeignCpu { cores: Real, cores_max: Real },
     ClientLate { lateness_p99_s: Real, lateness_max_s: Real },
+    Guarded { objective: String, bound: Real, seen: Real },
     Incomplete(String),
 }
 
@@ -137,6 +138,11 @@ impl Mirror for StoredFault {
                 lateness_p99_s: Real(*lateness_p99_s),
                 lateness_max_s: Real(*lateness_max_s),
             },
+            BlockFault::Guarded { objective, bound, seen } => Self::Guarded {
+                objective: objective.clone(),
+                bound: Real(*bound),
+                seen: Real(*seen),
+            },
             BlockFault::Incomplete(why) => Self::Incomplete(why.clone()),
         }
     }
@@ -152,6 +158,9 @@ impl Mirror for StoredFault {
                 lateness_p99_s: lateness_p99_s.0,
                 lateness_max_s: lateness_max_s.0,
             },
+            Self::Guarded { objective, bound, seen } => {
+                BlockFault::Guarded { objective, bound: bound.0, seen: seen.0 }
+            }
             Self::Incomplete(why) => BlockFault::Incomplete(why),
         }
     }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::mirror::{Maybe, Mirror, Real, Stamp, mirror_enum, mirror_struct};
 use super::plan::{RunPlan, RunStatus};
+use super::stored_situation::StoredSituation;
 
 mirror_enum! {
     /// Which tenants run.
@@ -89,6 +90,7 @@ mirror_struct! {
         pair: u32,
         remedy: Maybe<StoredRemedy>,
         phase: StoredPhase,
+        situation: StoredSituation,
     }
 }
 

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use cotenant_core::evidence::{
     Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    EnforcementAudit, Fingerprint, HostSample, Missing, Origin, Outcome, Phase, Pilot,
-    PlannedBlock, Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, StepRecord,
-    TestedLoad, TokenSource,
+    Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
+    GpuSample, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock,
+    Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation, StepRecord, TestedLoad,
+    TokenSource,
 };
 use cotenant_records::evidence::{ReadWhat, RunPlan, RunStatus, Store, StoredEvidence};
 use jiff::Timestamp;
@@ -44,6 +45,7 @@ pub(crate) fn plan() -> RunPlan {
         pair,
         remedy,
         phase,
+        situation: Situation::Ordinary,
     };
     RunPlan {
         started: at("2026-11-30T14:32:07.123456789Z"),
@@ -109,6 +111,56 @@ pub(crate) fn block(plan: &RunPlan, index: u32, requests: u32) -> Block {
         client: serves.then(client),
         faults: if index == 0 { faults() } else { Vec::new() },
         remarks: vec!["the page cache was cold".to_owned(), String::new()],
+        load_factor: 1.25,
+        observed: observed(),
+    }
+}
+
+fn observed() -> Observed {
+    let histogram = EngineHistogram {
+        metric: "queue_time_s".to_owned(),
+        bounds: vec![0.3, 1.0, f64::INFINITY],
+        cumulative: vec![3.0, 4.0, 5.0],
+        count: 5.0,
+        sum: 4.75,
+    };
+    let gauge =
+        EngineGauge { metric: "requests_running".to_owned(), readings: vec![(7, 0.0), (9, 3.0)] };
+    Observed {
+        engine: Some(EngineObservation {
+            engine: "vLLM 0.32.0".to_owned(),
+            from_ns: 1,
+            until_ns: 2_000_000_000,
+            histograms: vec![histogram],
+            counters: vec![("preemptions".to_owned(), 2.0)],
+            gauges: vec![gauge],
+            remarks: vec!["two families told the same".to_owned()],
+        }),
+        gpus: vec![gpu()],
+        disturbance: Some(Disturbance {
+            what: "SIGKILL to `train`".to_owned(),
+            began_ns: 5,
+            ended_ns: Some(6),
+            yielded_ns: None,
+            inference_recovered_ns: Some(u64::MAX),
+            neighbour_recovered_ns: None,
+            remarks: vec![String::new()],
+        }),
+    }
+}
+
+fn gpu() -> GpuSample {
+    GpuSample {
+        at_ns: 1_000_000_000,
+        uuid: "MIG-4d1b".to_owned(),
+        utilization_share: Err(Missing("a MIG device has none".to_owned())),
+        memory_used_bytes: Ok(1 << 34),
+        sm_clock_mhz: Ok(1980.0),
+        memory_clock_mhz: Ok(2619.0),
+        power_w: Ok(312.5),
+        power_limit_w: Ok(700.0),
+        temperature_c: Err(Missing("no permission".to_owned())),
+        clocks_limited_by: Ok(vec!["power cap".to_owned()]),
     }
 }
 
@@ -237,6 +289,7 @@ fn faults() -> Vec<BlockFault> {
         BlockFault::Steal { cores: 0.3, cores_max: 0.1 },
         BlockFault::ForeignCpu { cores: 0.4, cores_max: 0.2 },
         BlockFault::ClientLate { lateness_p99_s: 0.2, lateness_max_s: 0.01 },
+        BlockFault::Guarded { objective: "ttft_p95".to_owned(), bound: 2.0, seen: 3.5 },
         BlockFault::Incomplete("the engine went away".to_owned()),
     ]
 }

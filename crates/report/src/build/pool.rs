@@ -123,6 +123,9 @@ pub(super) fn fault(fault: &BlockFault) -> String {
             format::time(*lateness_p99_s),
             format::round_time(*lateness_max_s)
         ),
+        BlockFault::Guarded { objective, .. } => {
+            format!("stopped by the guard: {objective} was broken beyond its bound")
+        }
         BlockFault::Incomplete(reason) => format!("incomplete: {reason}"),
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use cotenant_core::evidence::{
     Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    EnforcementAudit, Fingerprint, HostSample, Missing, Origin, Outcome, Phase, Pilot,
-    PlannedBlock, Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Run, StepRecord,
-    TestedLoad, TokenSource,
+    EnforcementAudit, Fingerprint, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot,
+    PlannedBlock, Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Run, Situation,
+    StepRecord, TestedLoad, TokenSource,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -49,6 +49,7 @@ pub(crate) fn made_up_run(rounds: u32, remedy: bool) -> Run {
                 pair: round,
                 remedy,
                 phase,
+                situation: Situation::Ordinary,
             });
         };
         let (first, second) = if round % 2 == 0 {
@@ -186,6 +187,8 @@ fn block(dice: &mut Dice, plan: PlannedBlock, started: jiff::Timestamp) -> Block
         } else {
             Vec::new()
         },
+        load_factor: 1.0,
+        observed: Observed::default(),
     }
 }
 

@@ -5,13 +5,17 @@
 //! unit of inference is the block: requests inside one are autocorrelated and are no replicates
 //! (Kalibera and Jones, ISMM 2013).
 
+mod campaign;
+
+pub use campaign::{Campaign, FieldTest};
+
 use std::time::Duration;
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-use crate::evidence::{Condition, Phase, PlannedBlock, Remedy};
+use crate::evidence::{Condition, Phase, PlannedBlock, Remedy, Situation};
 
 /// Which tests are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,7 @@ pub fn schedule(design: &Design) -> Vec<PlannedBlock> {
             condition,
             pair,
             remedy: if condition == Condition::A { None } else { design.remedy },
+            situation: Situation::Ordinary,
             phase: match condition {
                 Condition::C => phases[pair as usize],
                 Condition::A | Condition::B => Phase::Steady,
