@@ -11,7 +11,7 @@ use cotenant_core::evidence::{
     Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
     GpuSample, HostSample, Missing, NeighbourFault, Observed, Origin, Outcome, Phase, Pilot,
     PlannedBlock, Pressure, Reading, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation,
-    StepRecord, Stress, Stressor, TestedLoad, TokenSource,
+    StepRecord, Stress, StressRecord, Stressor, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{RunPlan, Store};
 use evidence_samples::ALL;
@@ -287,8 +287,22 @@ fn observed() -> impl Strategy<Value = Observed> {
             neighbour_recovered_ns: moments.2,
             remarks,
         });
-    (option::of(engine), vec(gpu(), 0..3), option::of(disturbance))
-        .prop_map(|(engine, gpus, disturbance)| Observed { engine, gpus, disturbance })
+    (option::of(engine), vec(gpu(), 0..3), option::of(disturbance), option::of(stress())).prop_map(
+        |(engine, gpus, disturbance, stress)| Observed { engine, gpus, disturbance, stress },
+    )
+}
+
+fn stress() -> impl Strategy<Value = StressRecord> {
+    let reached = vec((number(), real()), 0..4);
+    (text(), real(), option::of(real()), reached, vec(text(), 0..2)).prop_map(
+        |(unit, calibrated, asked, reached, remarks)| StressRecord {
+            unit,
+            calibrated,
+            asked,
+            reached,
+            remarks,
+        },
+    )
 }
 
 fn gpu() -> impl Strategy<Value = GpuSample> {

@@ -2,7 +2,7 @@
 
 use super::{
     CheckpointRecord, ChunkGaps, ClientHealth, Disturbance, EngineObservation, GpuSample,
-    HostSample, ReclaimDrill, RequestRecord, Situation, StepRecord,
+    HostSample, ReclaimDrill, RequestRecord, Situation, StepRecord, StressRecord,
 };
 
 /// What runs in a block.
@@ -192,6 +192,8 @@ pub struct Observed {
     pub gpus: Vec<GpuSample>,
     /// What was done on purpose, and how the tenants took it.
     pub disturbance: Option<Disturbance>,
+    /// What a stressor reached; `None` where none ran.
+    pub stress: Option<StressRecord>,
 }
 
 impl Block {

@@ -22,5 +22,5 @@ pub use host::{CgroupCpu, HostSample, Missing, Pressure, Reading};
 pub use point::{PointEstimate, PointMetric};
 pub use request::{ChunkGaps, ClientHealth, Outcome, RequestRecord, TokenSource};
 pub use run::{EnforcementAudit, Origin, Pilot, Run, TestedLoad};
-pub use situation::{Disturbance, NeighbourFault, Situation, Stress, Stressor};
+pub use situation::{Disturbance, NeighbourFault, Situation, Stress, StressRecord, Stressor};
 pub use training::{CheckpointRecord, ReclaimDrill, ResumeCheck, StepRecord};

@@ -47,6 +47,7 @@ impl fmt::Display for Situation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ordinary => f.write_str("as declared"),
+            Self::Stressed(Stress { dose: 0, .. }) => f.write_str("nothing stressed"),
             Self::Stressed(stress) => {
                 write!(f, "{} stressed, dose {}", stress.stressor.name(), stress.dose)
             }
@@ -63,8 +64,50 @@ impl fmt::Display for Situation {
 pub struct Stress {
     /// What is stressed.
     pub stressor: Stressor,
-    /// How much, from 1 (a third of what the resource gives) to 3 (all of it).
+    /// How much, from 1 (a third of what the resource gives) to [`Stress::DOSE_MAX`] (all of it).
+    /// At dose 0 nothing is stressed: such a block is the reference of the others, and no block of
+    /// test A, since what ran before it may linger.
     pub dose: u8,
+}
+
+impl Stress {
+    /// The largest dose.
+    pub const DOSE_MAX: u8 = 3;
+
+    /// The share of what the resource gives that a dose asks for.
+    pub fn share(self) -> f64 {
+        f64::from(self.dose) / f64::from(Self::DOSE_MAX)
+    }
+}
+
+/// What a stressor reached in a block, as it told itself each second: a dose is measured and not
+/// assumed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StressRecord {
+    /// Unit of the rates: "cores" or "B/s".
+    pub unit: String,
+    /// What all of the resource gave when the stressor was calibrated on this host, in the unit.
+    pub calibrated: f64,
+    /// The rate that was asked for, in the unit; `None` where as much as goes was.
+    pub asked: Option<f64>,
+    /// What was reached: the end of an interval, nanoseconds from the block's start, and the mean
+    /// rate over it, in the unit.
+    pub reached: Vec<(u64, f64)>,
+    /// What else it told, in sentences: bounds that it kept.
+    pub remarks: Vec<String>,
+}
+
+impl StressRecord {
+    /// Mean of the rates whose intervals ended within a part of the block; `None` where none did.
+    pub fn reached_within(&self, range: std::ops::Range<u64>) -> Option<f64> {
+        let rates: Vec<f64> = self
+            .reached
+            .iter()
+            .filter(|(at_ns, _)| range.contains(at_ns))
+            .map(|(_, rate)| *rate)
+            .collect();
+        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+    }
 }
 
 /// A resource that one stressor uses and, as far as possible, no other.
@@ -110,6 +153,28 @@ impl Stressor {
             Self::GpuMemory => "GPU memory bandwidth",
         }
     }
+
+    /// Its name on the command line and in files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::MemoryBandwidth => "memory",
+            Self::DiskSync => "disk",
+            Self::PageCache => "page-cache",
+            Self::Network => "network",
+            Self::GpuCompute => "gpu-compute",
+            Self::GpuMemory => "gpu-memory",
+        }
+    }
+
+    /// Whether it needs a GPU.
+    pub fn needs_gpu(self) -> bool {
+        matches!(self, Self::GpuCompute | Self::GpuMemory)
+    }
+
+    /// The name under which a stressor's process stands in host samples. No workload of a site can
+    /// be called like this.
+    pub const PROCESS: &'static str = "the stressor";
 }
 
 /// How a neighbour is made to fail.

@@ -24,7 +24,7 @@ use super::stored_block::{
 };
 use super::stored_engine::{StoredEngine, StoredGpuSample};
 use super::stored_run::StoredPlannedBlock;
-use super::stored_situation::StoredDisturbance;
+use super::stored_situation::{StoredDisturbance, StoredStress};
 
 /// The format's name in the header.
 const FORMAT: &str = "cotenant block";
@@ -49,6 +49,7 @@ pub(super) struct BlockCounts {
     pub engines: u64,
     pub gpu_samples: u64,
     pub disturbances: u64,
+    pub stresses: u64,
 }
 
 /// Where a block's file belongs.
@@ -95,6 +96,7 @@ enum Line {
     Engine(Box<StoredEngine>),
     Gpus(Vec<StoredGpuSample>),
     Disturbance(StoredDisturbance),
+    Stress(StoredStress),
     Footer(Footer),
 }
 
@@ -132,10 +134,11 @@ impl BlockCounts {
             engines: u64::from(block.observed.engine.is_some()),
             gpu_samples: block.observed.gpus.len() as u64,
             disturbances: u64::from(block.observed.disturbance.is_some()),
+            stresses: u64::from(block.observed.stress.is_some()),
         }
     }
 
-    fn all(&self) -> [u64; 12] {
+    fn all(&self) -> [u64; 13] {
         [
             self.requests,
             self.steps,
@@ -149,6 +152,7 @@ impl BlockCounts {
             self.engines,
             self.gpu_samples,
             self.disturbances,
+            self.stresses,
         ]
     }
 
@@ -237,6 +241,9 @@ fn write_observed(lines: &mut LineWriter<'_>, observed: &Observed) -> io::Result
     }
     if let Some(disturbance) = &observed.disturbance {
         lines.write(&Line::Disturbance(Mirror::mirror(disturbance)))?;
+    }
+    if let Some(stress) = &observed.stress {
+        lines.write(&Line::Stress(Mirror::mirror(stress)))?;
     }
     Ok(())
 }
@@ -386,6 +393,11 @@ fn take(line: Line, block: &mut Block) -> Result<Option<Footer>, String> {
         Line::Disturbance(disturbance) => {
             if block.observed.disturbance.replace(disturbance.restore()).is_some() {
                 return Err("a second disturbance".to_owned());
+            }
+        }
+        Line::Stress(stress) => {
+            if block.observed.stress.replace(stress.restore()).is_some() {
+                return Err("a second stressor".to_owned());
             }
         }
         Line::Footer(footer) => return Ok(Some(footer)),

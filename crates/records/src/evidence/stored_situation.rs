@@ -1,9 +1,11 @@
 //! The stored forms of what is done on purpose in a block.
 
-use cotenant_core::evidence::{Disturbance, NeighbourFault, Situation, Stress, Stressor};
+use cotenant_core::evidence::{
+    Disturbance, NeighbourFault, Situation, Stress, StressRecord, Stressor,
+};
 use serde::{Deserialize, Serialize};
 
-use super::mirror::{Maybe, Mirror, mirror_enum, mirror_struct};
+use super::mirror::{Maybe, Mirror, Real, mirror_enum, mirror_struct};
 
 mirror_enum! {
     /// A stressed resource.
@@ -76,6 +78,17 @@ mirror_struct! {
         yielded_ns: Maybe<u64>,
         inference_recovered_ns: Maybe<u64>,
         neighbour_recovered_ns: Maybe<u64>,
+        remarks: Vec<String>,
+    }
+}
+
+mirror_struct! {
+    /// What a stressor reached.
+    StoredStress of StressRecord {
+        unit: String,
+        calibrated: Real,
+        asked: Maybe<Real>,
+        reached: Vec<(u64, Real)>,
         remarks: Vec<String>,
     }
 }

@@ -10,8 +10,8 @@ use cotenant_core::evidence::{
     Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
     Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
     GpuSample, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock,
-    Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation, StepRecord, TestedLoad,
-    TokenSource,
+    Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation, StepRecord,
+    StressRecord, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{ReadWhat, RunPlan, RunStatus, Store, StoredEvidence};
 use jiff::Timestamp;
@@ -145,6 +145,13 @@ fn observed() -> Observed {
             inference_recovered_ns: Some(u64::MAX),
             neighbour_recovered_ns: None,
             remarks: vec![String::new()],
+        }),
+        stress: Some(StressRecord {
+            unit: "B/s".to_owned(),
+            calibrated: 1.5e10,
+            asked: None,
+            reached: vec![(1_000_000_007, 1.25e10), (2_000_000_009, f64::INFINITY)],
+            remarks: vec!["bounded by memory".to_owned()],
         }),
     }
 }

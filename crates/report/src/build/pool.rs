@@ -31,12 +31,13 @@ pub(super) struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// Orders the blocks by time and marks those that the verdict, or a fault of their own, leaves
-    /// out.
+    /// Orders the blocks of tests A, B and C by time and marks those that the verdict, or a fault of
+    /// their own, leaves out. What ran under a stressor, a burst or a fault is shown elsewhere.
     pub(super) fn new(runs: &'a [Run], verdict: &Verdict) -> Self {
         let mut blocks: Vec<_> = runs
             .iter()
             .flat_map(|run| run.blocks.iter().map(move |block| (run, block)))
+            .filter(|(_, block)| block.plan.situation.is_ordinary())
             .map(|(run, block)| Placed {
                 run,
                 block,
