@@ -273,7 +273,7 @@ pub struct InferenceObjectives {
     pub e2e_p95: Option<Duration>,
     /// Requests that wait in the engine, at most.
     pub queue_length: Option<u32>,
-    /// Time that a request waits in the engine, at most.
+    /// Time that a request waits in the engine, at most, for 95 % of the requests.
     pub queue_time: Option<Duration>,
     /// Share of requests that do not complete, at most.
     pub error_rate: Option<Share>,

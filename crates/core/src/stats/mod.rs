@@ -5,6 +5,7 @@
 mod autocorrelation;
 mod blocks;
 mod bootstrap;
+mod buckets;
 mod checkpoint;
 mod decision;
 mod distributions;
@@ -27,6 +28,7 @@ pub use blocks::{
 pub use bootstrap::{
     PAIRS_MIN, RatioInterval, bootstrap_mean_interval, bootstrap_ratio, log_ratio,
 };
+pub use buckets::{Buckets, Comparison, QuantileBounds};
 pub use checkpoint::{checkpoint_overhead, daly_interval, useful_window, young_interval};
 pub use decision::{
     ALPHA, BLOCKS_PROPOSED_MAX, Decision, LookPlan, MeanDecision, Need, ShareDecision, Side,

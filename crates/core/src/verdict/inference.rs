@@ -14,7 +14,7 @@ use super::{Finding, Gate, GateKind, Ruling, Strategy, points, series};
 
 pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     let mut findings = Vec::new();
-    let Some((workload, inference)) = case.inference else {
+    let Some((workload, _)) = case.inference else {
         let mut finding = open("inference workload", strategy);
         finding.explanation = "the site declares none".into();
         finding
@@ -44,9 +44,6 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         ));
         findings.push(finding);
     }
-    if inference.objectives.queue_time.is_some() {
-        findings.push(queue_time(case, strategy));
-    }
     gate(GateKind::Inference, findings)
 }
 
@@ -56,6 +53,7 @@ fn is_measurable(objectives: &InferenceObjectives) -> bool {
         || objectives.error_rate.is_some()
         || objectives.throughput.is_some()
         || objectives.queue_length.is_some()
+        || objectives.queue_time.is_some()
 }
 
 /// The findings of one test.
@@ -127,12 +125,13 @@ fn declared_classes(case: &Case<'_>) -> Vec<(Option<u16>, InferenceObjectives)> 
         error_rate: own.error_rate.or(whole.error_rate),
         queue_length: own.queue_length,
         throughput: own.throughput.clone(),
-        queue_time: own.queue_time.or(whole.queue_time),
+        queue_time: own.queue_time,
         availability: own.availability,
     };
     // What belongs to the engine as a whole, its queue and its throughput, has no class.
     let of_all = InferenceObjectives {
         queue_length: whole.queue_length,
+        queue_time: whole.queue_time,
         throughput: whole.throughput.clone(),
         ..InferenceObjectives::default()
     };
@@ -218,18 +217,6 @@ fn others(case: &Case<'_>, strategy: Strategy, tested: &str) -> Vec<Finding> {
         .filter(|workload| workload.name != tested)
         .map(|workload| super::findings::untested_workload(case, strategy, &workload.name))
         .collect()
-}
-
-fn queue_time(case: &Case<'_>, strategy: Strategy) -> Finding {
-    let mut finding = open(subject(case, None, "queue_time"), strategy);
-    finding.explanation = "engines export queue times as histograms whose first bucket is often \
-                           300 ms, and none was collected"
-        .into();
-    finding.missing.push(case.declare(
-        "an objective that holds the queue and can be seen: time to first token contains it",
-        "objectives: { ttft_p95: … }",
-    ));
-    finding
 }
 
 /// "1 block", "3 blocks".

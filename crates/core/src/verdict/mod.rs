@@ -23,6 +23,7 @@ mod points;
 mod pool;
 mod preemption;
 mod progress;
+mod queue_time;
 mod series;
 mod stale;
 

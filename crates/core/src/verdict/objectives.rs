@@ -49,6 +49,9 @@ impl<'a> Look<'a> {
         if let Some(most) = objectives.queue_length {
             add(self.queue_length(class, most));
         }
+        if let Some(most) = objectives.queue_time {
+            add(self.queue_time(class, most));
+        }
     }
 
     /// Requests of a class that the site does not declare are held against nothing.
@@ -80,7 +83,7 @@ impl<'a> Look<'a> {
         Some(finding)
     }
 
-    fn begun(self, class: Option<u16>, what: &str) -> Finding {
+    pub(super) fn begun(self, class: Option<u16>, what: &str) -> Finding {
         let mut finding = open(subject(self.case, class, what), self.strategy);
         finding.evidence = Pool::run_ids(self.members);
         finding.origin = Pool::origin(self.members);
@@ -197,7 +200,7 @@ impl<'a> Look<'a> {
     }
 
     /// Bounds the share of misses and rules, all but FAIL, which waits for the other objectives.
-    fn share(
+    pub(super) fn share(
         self,
         mut finding: Finding,
         misses: &[Option<BlockMisses>],
@@ -402,19 +405,19 @@ impl<'a> Look<'a> {
 }
 
 /// How the misses of an objective are told: "5 % of 320 requests took longer than 500 ms".
-struct Wording {
+pub(super) struct Wording {
     /// What comes first, with its separator.
-    before: String,
+    pub(super) before: String,
     /// What is counted.
-    noun: &'static str,
+    pub(super) noun: &'static str,
     /// What those that miss did.
-    did: String,
+    pub(super) did: String,
 }
 
 /// A finding, and what would make it fail.
-struct Judged<'a> {
-    finding: Finding,
-    beyond: Option<Box<dyn Fn(f64) -> bool + 'a>>,
+pub(super) struct Judged<'a> {
+    pub(super) finding: Finding,
+    pub(super) beyond: Option<Box<dyn Fn(f64) -> bool + 'a>>,
 }
 
 fn latency_of(metric: LatencyMetric) -> series::Latency {
@@ -462,7 +465,7 @@ fn is_worse(one: &ShareDecision, than: &ShareDecision) -> bool {
 
 /// Whether the share of misses is above what is allowed at level 1 − `alpha`, in every way of
 /// weighting.
-fn is_beyond(ways: &[Vec<Stratum>], quantile: f64, alpha: f64) -> bool {
+pub(super) fn is_beyond(ways: &[Vec<Stratum>], quantile: f64, alpha: f64) -> bool {
     !ways.is_empty()
         && ways.iter().all(|strata| {
             stats::bound_misses(strata, alpha)

@@ -7,5 +7,6 @@ mod cases;
 mod gates;
 mod pooling;
 mod properties;
+mod queue_time;
 mod sentences;
 mod support;

@@ -174,6 +174,7 @@ impl<'a> Session<'a> {
         }
         let (workload, inference) = self.subject.inference;
         self.engine = measure::engine_facts(&inference.endpoint).await;
+        self.rig.set_engine(&self.engine);
         if workload.model.is_none()
             && let Some(model) = self.engine.model.clone()
         {

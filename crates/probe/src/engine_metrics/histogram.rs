@@ -1,5 +1,7 @@
 //! Distributions of seconds as buckets: what they say and what they leave open.
 
+use cotenant_core::stats::{Buckets, QuantileBounds};
+
 use crate::exposition::CumulativeHistogram;
 
 /// Durations counted in buckets.
@@ -13,46 +15,6 @@ pub struct DurationHistogram {
     pub count: f64,
     /// Sum of the observations, seconds, where it is known.
     pub sum_s: Option<f64>,
-}
-
-/// Where a quantile lies: above one bound, and at most another.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct QuantileBounds {
-    /// It lies above this, seconds; or at it, where it is 0.
-    pub above_s: f64,
-    /// It is at most this, seconds; `None` where it lies beyond the last bound.
-    pub at_most_s: Option<f64>,
-}
-
-/// What a quantile's bounds say against a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// The quantile is at most the limit.
-    Within,
-    /// The quantile is above the limit.
-    Beyond,
-    /// The limit lies inside of the bucket: the buckets are too coarse to say.
-    TooCoarse,
-}
-
-impl QuantileBounds {
-    /// Holds the quantile against a limit.
-    ///
-    /// ```
-    /// # use cotenant_probe::engine_metrics::{Comparison, QuantileBounds};
-    /// let bounds = QuantileBounds { above_s: 0.0, at_most_s: Some(0.3) };
-    /// assert_eq!(bounds.compare(0.3), Comparison::Within);
-    /// assert_eq!(bounds.compare(0.2), Comparison::TooCoarse);
-    /// ```
-    pub fn compare(self, limit_s: f64) -> Comparison {
-        if self.at_most_s.is_some_and(|at_most_s| at_most_s <= limit_s) {
-            Comparison::Within
-        } else if self.above_s >= limit_s && self.above_s > 0.0 {
-            Comparison::Beyond
-        } else {
-            Comparison::TooCoarse
-        }
-    }
 }
 
 impl DurationHistogram {
@@ -71,20 +33,14 @@ impl DurationHistogram {
         self.sum_s.filter(|_| self.count > 0.0).map(|sum_s| sum_s / self.count)
     }
 
+    fn buckets(&self) -> Buckets<'_> {
+        Buckets { bounds_s: &self.bounds_s, cumulative: &self.cumulative, count: self.count }
+    }
+
     /// Between which bounds the smallest value lies that at least `share` of the observations do not
     /// exceed. Never a point: where in its bucket it lies, nobody knows. `None` without observations.
     pub fn quantile(&self, share: f64) -> Option<QuantileBounds> {
-        if self.count < 1.0 {
-            return None;
-        }
-        // The product's rounding must not push the rank to the next observation.
-        let rank = (share * self.count * (1.0 - 1e-12)).ceil().clamp(1.0, self.count);
-        let at = self.cumulative.partition_point(|below| *below < rank);
-        let above_s = if at == 0 { 0.0 } else { self.bounds_s[at - 1] };
-        Some(QuantileBounds {
-            above_s: above_s.max(0.0),
-            at_most_s: self.bounds_s.get(at).copied(),
-        })
+        self.buckets().quantile(share)
     }
 
     /// The least and the largest share of observations that may exceed a limit.
@@ -92,17 +48,8 @@ impl DurationHistogram {
         if self.count <= 0.0 {
             return None;
         }
-        let above = self.bounds_s.partition_point(|bound_s| *bound_s < limit_s);
-        let exact = self.bounds_s.get(above) == Some(&limit_s);
-        let at_most = |index: usize| self.cumulative.get(index).copied().unwrap_or(self.count);
-        let surely_below = if exact {
-            at_most(above)
-        } else if above == 0 {
-            0.0
-        } else {
-            self.cumulative[above - 1]
-        };
-        Some((1.0 - at_most(above) / self.count, 1.0 - surely_below / self.count))
+        let (least, most) = self.buckets().above(limit_s);
+        Some((least / self.count, most / self.count))
     }
 
     /// Adds another histogram. Only bounds that both have remain, for only of these is it known how
@@ -147,6 +94,7 @@ impl DurationHistogram {
 
 #[cfg(test)]
 mod tests {
+    use cotenant_core::stats::Comparison;
     use proptest::prelude::*;
 
     use super::*;

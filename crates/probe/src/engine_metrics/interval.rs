@@ -23,6 +23,19 @@ pub struct IntervalMetrics {
     pub notes: Vec<String>,
 }
 
+impl IntervalMetrics {
+    /// An interval of which nothing is known.
+    pub fn empty(engine: EngineKind) -> Self {
+        Self {
+            engine,
+            counts: BTreeMap::new(),
+            durations: BTreeMap::new(),
+            resets: vec![],
+            notes: vec![],
+        }
+    }
+}
+
 /// Why two scrapes have no difference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the scrapes are of {earlier} and {later}: scrape one engine twice")]
@@ -53,13 +66,7 @@ pub fn interval(
         let (earlier, later) = (earlier.engine.name(), later.engine.name());
         return Err(IntervalError { earlier, later });
     }
-    let mut result = IntervalMetrics {
-        engine: later.engine,
-        counts: BTreeMap::new(),
-        durations: BTreeMap::new(),
-        resets: vec![],
-        notes: vec![],
-    };
+    let mut result = IntervalMetrics::empty(later.engine);
     let restarted =
         earlier.process_start_s.zip(later.process_start_s).is_some_and(|(then, now)| then != now);
     if restarted {

@@ -9,10 +9,11 @@ mod quantity;
 mod read;
 mod table;
 
-pub use histogram::{Comparison, DurationHistogram, QuantileBounds};
+pub use cotenant_core::stats::{Comparison, QuantileBounds};
+pub use histogram::DurationHistogram;
 pub use identify::{EndpointAnswer, Identity, PATHS, identify, judge};
 pub use interval::{IntervalError, IntervalMetrics, interval};
 pub use kind::{EngineKind, PriorityOrder, engine_of_names, translate_priority};
 pub use quantity::{Quantity, Shape};
-pub use read::{ServingMetrics, read_serving, waiting};
+pub use read::{ServingMetrics, read_serving, scraped, waiting};
 pub use table::{Combine, LabelValues, Mapping, Part, Source, TABLE, mapping};

@@ -29,6 +29,8 @@ pub struct ServingMetrics {
     pub process_start_s: Option<f64>,
     /// What could not be used, and why.
     pub notes: Vec<String>,
+    /// What the scrape tells more than once and is counted once, in sentences.
+    pub twins: Vec<String>,
 }
 
 impl ServingMetrics {
@@ -77,6 +79,7 @@ pub fn read_serving(scrape: &Exposition<'_>, engine: EngineKind) -> ServingMetri
             .iter()
             .map(|note| format!("line {}: {}", note.line, note.text))
             .collect(),
+        twins: vec![],
     };
     for mapping in mapping(engine) {
         for source in mapping.sources {
@@ -87,6 +90,7 @@ pub fn read_serving(scrape: &Exposition<'_>, engine: EngineKind) -> ServingMetri
             }
             if found {
                 metrics.sources.insert(mapping.quantity, source);
+                metrics.twins.extend(twins(scrape, source, mapping.sources));
                 break;
             }
         }
@@ -106,9 +110,49 @@ pub fn read_serving(scrape: &Exposition<'_>, engine: EngineKind) -> ServingMetri
 /// assert_eq!(waiting("up 1\n"), None);
 /// ```
 pub fn waiting(text: &str) -> Option<f64> {
-    let bytes = text.as_bytes();
+    scraped(text.as_bytes())?.gauge(Quantity::Waiting)
+}
+
+/// A scrape in canonical terms, from its bytes. `None` where no known engine's metrics are in it.
+pub fn scraped(bytes: &[u8]) -> Option<ServingMetrics> {
     let scrape = parse(bytes, detect_format(bytes, None), Strictness::Lenient).ok()?;
-    read_serving(&scrape, engine_of_names(&scrape)?).gauge(Quantity::Waiting)
+    Some(read_serving(&scrape, engine_of_names(&scrape)?))
+}
+
+/// Which other families and series count the same events as a source that was read.
+fn twins(scrape: &Exposition<'_>, source: &Source, sources: &[Source]) -> Vec<String> {
+    let mut twins = vec![];
+    let base = source.name.strip_suffix("_total").unwrap_or(source.name);
+    let split = format!("{base}_by_");
+    let is_older = |name: &str| {
+        let mut others = sources.iter().filter(|other| other.name != source.name);
+        others.any(|other| other.name == name || other.name.strip_suffix("_total") == Some(name))
+    };
+    for family in scrape.families.iter().filter(|family| !family.samples.is_empty()) {
+        if family.name.starts_with(&split) {
+            twins.push(format!("{} splits what {} counts: read once", family.name, source.name));
+        } else if is_older(&family.name) {
+            twins.push(format!("{} and {} tell the same: read once", family.name, source.name));
+        }
+    }
+    let family = scrape.family(source.name).or_else(|| scrape.family(base));
+    let samples = family.map_or(&[][..], |family| &family.samples[..]);
+    let values = |name: &str| -> BTreeSet<&str> {
+        let labels = samples.iter().map(|sample| label(&sample.labels, name));
+        labels.filter(|value| !value.is_empty()).collect()
+    };
+    for name in source.repeat_labels.iter().filter(|name| values(name).len() > 1) {
+        let ranks = values(name).len();
+        twins.push(format!("{}: {ranks} ranks ({name}) repeat each other: read once", source.name));
+    }
+    if let Some(name) = source.total_label
+        && !values(name).is_empty()
+        && samples.iter().any(|sample| label(&sample.labels, name).is_empty())
+    {
+        let what = source.name;
+        twins.push(format!("{what}: the series without {name} is the total of those with one"));
+    }
+    twins
 }
 
 /// Puts what a source says into the metrics; whether it says anything.

@@ -1,5 +1,6 @@
 //! One block, from the rest before it to the drill that ends it.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,11 +12,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::clock::monotonic_ns;
-use crate::engine_metrics;
+use crate::engine_metrics::Quantity;
 use crate::host::{SampledWorkload, Sampler};
-use crate::http;
 use crate::load::{Cancel, LoadResult, Schedule, run_on_thread};
 
+use super::engine_watch::{EngineSeen, scrape, watch_engine};
 use super::plan::Rules;
 use super::rig::{Rig, RigError, checkpoints, steps};
 
@@ -23,8 +24,8 @@ use super::rig::{Rig, RigError, checkpoints, steps};
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 /// How long before the stop the last reading of a block is taken.
 const LAST_LOOK: Duration = Duration::from_millis(60);
-/// Pause between two readings of the engine's metrics.
-const SCRAPE_EVERY: Duration = Duration::from_millis(250);
+/// Pause between two looks at whether the engine is idle.
+const IDLE_PAUSE: Duration = Duration::from_millis(250);
 /// Longest rest for an engine that still works on old requests.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -60,8 +61,9 @@ pub(super) async fn run_block(
     let started = crate::clock::wall_clock();
     let zero = Instant::now();
     let zero_ns = monotonic_ns();
-    let judged_until = rules.shape.warm_up + rules.shape.judged;
-    let watchers = Watchers::start(rig, zero_ns, judged_until.as_nanos() as u64);
+    let judged_from_ns = rules.shape.warm_up.as_nanos() as u64;
+    let judged_until_ns = (rules.shape.warm_up + rules.shape.judged).as_nanos() as u64;
+    let watchers = Watchers::start(rig, zero_ns, judged_from_ns..judged_until_ns);
     let client = match load.filter(|_| plan.condition != Condition::B) {
         Some(schedule) => Some(Client::start(rig, rules, schedule, zero)?),
         None => None,
@@ -105,16 +107,12 @@ async fn engine_idle(rig: &Rig) {
     let Some(url) = rig.inference.as_ref().and_then(|rig| rig.metrics_url.clone()) else { return };
     let deadline = Instant::now() + IDLE_PATIENCE;
     while Instant::now() < deadline {
-        match scrape(&url).await {
-            Some(waiting) if waiting > 0.0 => tokio::time::sleep(SCRAPE_EVERY).await,
+        let waiting = scrape(&url).await.and_then(|metrics| metrics.gauge(Quantity::Waiting));
+        match waiting {
+            Some(waiting) if waiting > 0.0 => tokio::time::sleep(IDLE_PAUSE).await,
             _ => return,
         }
     }
-}
-
-async fn scrape(url: &str) -> Option<f64> {
-    let (status, body) = http::get(url, Duration::from_secs(2)).await.ok()?;
-    (status == 200).then(|| engine_metrics::waiting(&String::from_utf8_lossy(&body)))?
 }
 
 /// What driving a block gave.
@@ -221,30 +219,24 @@ impl Client {
 /// What was seen beside the load.
 struct Seen {
     host: Vec<HostSample>,
-    waiting: Vec<(u64, f64)>,
+    engine: EngineSeen,
 }
 
 /// The tasks that look at the host and at the engine while a block runs.
 struct Watchers {
     stop: watch::Sender<bool>,
     host: JoinHandle<Vec<HostSample>>,
-    engine: JoinHandle<Vec<(u64, f64)>>,
+    engine: JoinHandle<EngineSeen>,
 }
 
 impl Watchers {
-    fn start(rig: &Rig, zero_ns: u64, judged_until_ns: u64) -> Self {
+    fn start(rig: &Rig, zero_ns: u64, judged_ns: Range<u64>) -> Self {
         let (stop, stopped) = watch::channel(false);
         let workloads = rig.workloads();
         let guardian = rig.supervisor.guardian_pid();
-        let host = tokio::spawn(watch_host(
-            workloads,
-            guardian,
-            zero_ns,
-            judged_until_ns,
-            stopped.clone(),
-        ));
-        let url = rig.inference.as_ref().and_then(|inference| inference.metrics_url.clone());
-        let engine = tokio::spawn(watch_engine(url, zero_ns, stopped));
+        let host =
+            tokio::spawn(watch_host(workloads, guardian, zero_ns, judged_ns.end, stopped.clone()));
+        let engine = tokio::spawn(watch_engine(rig.watched(), zero_ns, judged_ns, stopped));
         Self { stop, host, engine }
     }
 
@@ -252,7 +244,7 @@ impl Watchers {
         let _ = self.stop.send(true);
         Seen {
             host: self.host.await.unwrap_or_default(),
-            waiting: self.engine.await.unwrap_or_default(),
+            engine: self.engine.await.unwrap_or_default(),
         }
     }
 }
@@ -289,27 +281,6 @@ async fn watch_host(
     }
 }
 
-async fn watch_engine(
-    url: Option<String>,
-    zero_ns: u64,
-    mut stopped: watch::Receiver<bool>,
-) -> Vec<(u64, f64)> {
-    let mut readings = Vec::new();
-    let Some(url) = url else { return readings };
-    loop {
-        let ended = tokio::select! {
-            () = tokio::time::sleep(SCRAPE_EVERY) => false,
-            _ = stopped.wait_for(|stopped| *stopped) => true,
-        };
-        if ended {
-            return readings;
-        }
-        if let Some(waiting) = scrape(&url).await {
-            readings.push((monotonic_ns().saturating_sub(zero_ns), waiting));
-        }
-    }
-}
-
 fn assemble(
     rules: &Rules,
     plan: PlannedBlock,
@@ -335,12 +306,12 @@ fn assemble(
         checkpoints: driven.checkpoints,
         drill: driven.drill,
         host: seen.host,
-        engine_waiting: seen.waiting,
+        engine_waiting: seen.engine.waiting,
         client,
         faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
         remarks: Vec::new(),
         load_factor: 1.0,
-        observed: Observed::default(),
+        observed: Observed { engine: seen.engine.observation, ..Observed::default() },
     };
     // The last readings of a process that exits are lost to the kernel's accounts and would look
     // like a stranger's: only readings from before the stop are looked at.

@@ -4,6 +4,7 @@
 mod block;
 mod demand;
 mod desk;
+mod engine_watch;
 mod pilot;
 mod plan;
 mod rig;

@@ -15,7 +15,9 @@ use crate::supervisor::{
 };
 
 use super::desk::Desk;
+use super::engine_watch::WatchedEngine;
 use super::plan::{InferenceRig, NeighbourRig};
+use super::stack::EngineFacts;
 
 /// Patience with an engine that is told to stop.
 const ENGINE_GRACE: Duration = Duration::from_secs(20);
@@ -94,6 +96,8 @@ pub struct Rig {
     pub(super) running: Option<RunningNeighbour>,
     pub(super) pending: Option<PendingResume>,
     pub(super) resumes: Vec<(u32, ResumeCheck)>,
+    /// The engine's name and version, where it was identified.
+    engine_name: Option<String>,
 }
 
 impl Rig {
@@ -118,6 +122,7 @@ impl Rig {
             running: None,
             pending: None,
             resumes: Vec::new(),
+            engine_name: None,
         })
     }
 
@@ -137,6 +142,23 @@ impl Rig {
             inference.target = Target::new(spec)?;
         }
         Ok(())
+    }
+
+    /// Takes over what the engine said of itself: its name, for what is observed of it, and where its
+    /// metrics are, unless that was declared.
+    pub fn set_engine(&mut self, facts: &EngineFacts) {
+        self.engine_name = facts.name();
+        if let Some(inference) = &mut self.inference
+            && inference.metrics_url.is_none()
+        {
+            inference.metrics_url.clone_from(&facts.metrics_url);
+        }
+    }
+
+    /// The engine whose metrics can be asked for.
+    pub(super) fn watched(&self) -> Option<WatchedEngine> {
+        let url = self.inference.as_ref()?.metrics_url.clone()?;
+        Some(WatchedEngine { url, name: self.engine_name.clone() })
     }
 
     /// Whether the runner may stop the engine.

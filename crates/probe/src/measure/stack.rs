@@ -6,30 +6,77 @@ use std::time::Duration;
 use cotenant_core::evidence::{Aspect, Fingerprint, Reading};
 use cotenant_core::site::{Inference, SchedulerKind, Site, Training, Workload};
 
+use crate::engine_metrics::{EngineKind, Identity, identify};
 use crate::host::HostFacts;
-use crate::http;
+
+/// Patience with all questions to an engine together.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What an engine tells of its state rather than of how it was started: it would make two runs on
+/// one stack look like runs on two.
+const STATES: [&str; 14] = [
+    "num_gpu_blocks",
+    "num_cpu_blocks",
+    "max_total_num_tokens",
+    "is_processing",
+    "id_task",
+    "n_past",
+    "next_token",
+    "prompt",
+    "status",
+    "uptime",
+    "throughput",
+    "start_time",
+    "random_seed",
+    "request_id",
+];
 
 /// What a running engine says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineFacts {
-    /// Version, from `/version` (vLLM) where the engine has it.
+    /// Which engine it is, by its answers and the names of its metrics.
+    pub engine: Option<EngineKind>,
+    /// Its version, as it writes it.
     pub version: Option<String>,
-    /// First model of `/v1/models`.
+    /// The first model that it serves.
     pub model: Option<String>,
+    /// Its arguments and settings, as far as it tells them, without what is state of the moment.
+    pub arguments: Vec<(String, String)>,
+    /// Where its metrics were found.
+    pub metrics_url: Option<String>,
+}
+
+impl EngineFacts {
+    /// Its name and version: "vLLM 0.32.0".
+    pub fn name(&self) -> Option<String> {
+        let version = self.version.as_deref().unwrap_or_default();
+        Some(format!("{} {version}", self.engine?.name()).trim().to_owned())
+    }
+
+    fn of(identity: Identity, endpoint: &str) -> Self {
+        let base = endpoint.trim_end_matches('/').trim_end_matches("/v1");
+        let is_state = |name: &str| {
+            if name == "version" {
+                return true;
+            }
+            let last = name.rsplit('.').next().unwrap_or(name);
+            STATES.iter().any(|state| last.contains(state))
+        };
+        Self {
+            engine: identity.engine,
+            version: identity.version,
+            model: identity.models.into_iter().next(),
+            arguments: identity.arguments.into_iter().filter(|(name, _)| !is_state(name)).collect(),
+            metrics_url: identity.metrics_path.map(|path| format!("{base}{path}")),
+        }
+    }
 }
 
 /// Asks a running engine what it is. What it does not answer stays unknown.
 pub async fn engine_facts(endpoint: &str) -> EngineFacts {
-    async fn json(url: String) -> Option<serde_json::Value> {
-        let (status, body) = http::get(&url, Duration::from_secs(5)).await.ok()?;
-        (status == 200).then(|| serde_json::from_slice(&body).ok())?
-    }
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    let version = json(format!("{endpoint}/version")).await;
-    let models = json(format!("{endpoint}/v1/models")).await;
-    EngineFacts {
-        version: version.as_ref().and_then(|answer| text(&answer["version"])),
-        model: models.as_ref().and_then(|answer| text(&answer["data"][0]["id"])),
+    match identify(endpoint, PATIENCE).await {
+        Ok(identity) => EngineFacts::of(identity, endpoint),
+        Err(_) => EngineFacts::default(),
     }
 }
 
@@ -67,15 +114,8 @@ pub fn fingerprint(
         }),
     );
     if let Some((workload, inference, facts)) = inference {
-        let version = facts.version.clone().or_else(|| inference.version.clone());
-        let runtime = inference.runtime.clone().unwrap_or_else(|| "unknown engine".to_owned());
-        let engine = format!("{runtime} {}", version.unwrap_or_default()).trim().to_owned();
-        add(Aspect::Engine, Some(engine));
-        let arguments = match &inference.launch {
-            Some(launch) => launch.argv[1..].join(" "),
-            None => inference.arguments.join(" "),
-        };
-        add(Aspect::EngineArguments, Some(arguments));
+        add(Aspect::Engine, Some(engine(inference, facts)));
+        add(Aspect::EngineArguments, Some(engine_arguments(inference, facts)));
         let declared = workload.model.as_ref().map(|model| model.name.clone());
         add(Aspect::Model, facts.model.clone().or(declared));
     }
@@ -89,6 +129,30 @@ pub fn fingerprint(
     print
 }
 
+/// The engine that answered; where it does not say which it is, the declared one.
+fn engine(inference: &Inference, facts: &EngineFacts) -> String {
+    let found = facts.engine.filter(|engine| *engine != EngineKind::Embedded);
+    let name = found
+        .map(|engine| engine.name().to_owned())
+        .or_else(|| inference.runtime.clone())
+        .or_else(|| facts.engine.map(|engine| engine.name().to_owned()))
+        .unwrap_or_else(|| "unknown engine".to_owned());
+    let version = facts.version.clone().or_else(|| inference.version.clone());
+    format!("{name} {}", version.unwrap_or_default()).trim().to_owned()
+}
+
+/// The arguments that we start it with, else the declared ones, else what it tells itself.
+fn engine_arguments(inference: &Inference, facts: &EngineFacts) -> String {
+    match &inference.launch {
+        Some(launch) => launch.argv[1..].join(" "),
+        None if !inference.arguments.is_empty() => inference.arguments.join(" "),
+        None => {
+            let told = facts.arguments.iter().map(|(name, value)| format!("{name}={value}"));
+            told.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
 /// The sharing mode with its settings, in words that do not change between runs.
 fn sharing(site: &Site) -> String {
     let mode = site.sharing.mode.name();
@@ -99,5 +163,43 @@ fn sharing(site: &Site) -> String {
         format!("{mode}: {settings}")
     } else {
         format!("{mode}: {settings}; {}", versions.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine_metrics::{EndpointAnswer, judge};
+
+    fn facts(answers: &[(&str, &str)]) -> EngineFacts {
+        let answers: Vec<EndpointAnswer> = answers
+            .iter()
+            .map(|(path, body)| EndpointAnswer {
+                path: (*path).to_owned(),
+                status: 200,
+                headers: vec![],
+                body: body.as_bytes().to_vec(),
+            })
+            .collect();
+        EngineFacts::of(judge(&answers), "http://127.0.0.1:8000/v1/")
+    }
+
+    #[test]
+    fn an_engine_that_was_found_running_tells_name_version_and_arguments() {
+        let facts = facts(&[
+            ("/version", r#"{"version":"0.32.0"}"#),
+            ("/v1/models", r#"{"data":[{"id":"tiny","owned_by":"vllm"}]}"#),
+            (
+                "/metrics",
+                "vllm:cache_config_info{block_size=\"16\",num_gpu_blocks=\"512\"} 1\n\
+                 vllm:num_requests_running 0\n",
+            ),
+        ]);
+        assert_eq!(facts.name().as_deref(), Some("vLLM 0.32.0"));
+        assert_eq!(facts.metrics_url.as_deref(), Some("http://127.0.0.1:8000/metrics"));
+        // How many blocks fit differs from start to start.
+        let expected = [("cache_config.block_size".to_owned(), "16".to_owned())];
+        assert_eq!(facts.arguments, expected);
+        assert_eq!(EngineFacts::default().name(), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use cotenant_core::evidence::{EngineGauge, EngineHistogram, EngineObservation, GpuSample};
 
-use super::mirror::{Real, StoredReading, mirror_struct};
+use super::mirror::{Maybe, Real, StoredReading, mirror_struct};
 
 mirror_struct! {
     /// One histogram.
@@ -11,7 +11,7 @@ mirror_struct! {
         bounds: Vec<Real>,
         cumulative: Vec<Real>,
         count: Real,
-        sum: Real,
+        sum: Maybe<Real>,
     }
 }
 

@@ -122,10 +122,10 @@ fn observed() -> Observed {
         bounds: vec![0.3, 1.0, f64::INFINITY],
         cumulative: vec![3.0, 4.0, 5.0],
         count: 5.0,
-        sum: 4.75,
+        sum: Some(4.75),
     };
     let gauge =
-        EngineGauge { metric: "requests_running".to_owned(), readings: vec![(7, 0.0), (9, 3.0)] };
+        EngineGauge { metric: "running_requests".to_owned(), readings: vec![(7, 0.0), (9, 3.0)] };
     Observed {
         engine: Some(EngineObservation {
             engine: "vLLM 0.32.0".to_owned(),

@@ -121,7 +121,8 @@ pub(super) static OBJECTIVES: Record = Record {
             DURATION,
             INFERENCE,
             "300 ms",
-            "Time that a request waits in the engine, at most.",
+            "Time that a request waits in the engine, at most, for 95 % of the requests; read from the \
+             engine's own histogram, so a bound of its buckets decides best.",
         ),
         field(
             "error_rate",
