@@ -11,5 +11,6 @@ pub mod http;
 pub mod load;
 pub mod measure;
 pub mod progress_log;
+pub mod stress;
 pub mod supervisor;
 pub mod trace;

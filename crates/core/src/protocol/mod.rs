@@ -6,8 +6,13 @@
 //! (Kalibera and Jones, ISMM 2013).
 
 mod campaign;
+mod sensitivity;
 
 pub use campaign::{Campaign, FieldTest};
+pub use sensitivity::{
+    ROUNDS_MIN, ROUNDS_WANTED, SensitivityBudget, SensitivityDesign, SensitivityFit,
+    sensitivity_schedule,
+};
 
 use std::time::Duration;
 

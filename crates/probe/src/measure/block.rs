@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cotenant_core::evidence::{
     Block, BlockFault, ClientHealth, Condition, HostSample, Observed, Phase, PlannedBlock, Reading,
-    ReclaimDrill,
+    ReclaimDrill, Situation,
 };
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -68,7 +68,7 @@ pub(super) async fn run_block(
         Some(schedule) => Some(Client::start(rig, rules, schedule, zero)?),
         None => None,
     };
-    let outcome = drive(rig, rules, plan, zero_ns, interrupt).await;
+    let mut outcome = drive(rig, rules, plan, zero_ns, interrupt).await;
     if let Some(client) = client.as_ref().filter(|_| outcome.is_err()) {
         client.cancel.cancel();
     }
@@ -76,10 +76,17 @@ pub(super) async fn run_block(
         Some(client) => Some(client.finish().await?),
         None => None,
     };
+    // Not before: the last requests must be answered under the same stress as the first.
+    if let Ok(driven) = &mut outcome {
+        driven.incomplete = driven.incomplete.take().or_else(|| rig.stress_fault());
+    }
+    let stress = rig.stress_down(zero_ns).await;
     let seen = watchers.finish().await;
     let driven = outcome?;
     let ended_ns = monotonic_ns() - zero_ns;
-    Ok(assemble(rules, plan, started, ended_ns, driven, result, seen))
+    let mut block = assemble(rules, plan, started, ended_ns, driven, result, seen);
+    block.observed.stress = stress?;
+    Ok(block)
 }
 
 /// Brings the workloads into the state that the condition names.
@@ -88,6 +95,7 @@ async fn prepare(rig: &mut Rig, rules: &Rules, plan: PlannedBlock) -> Result<(),
         // Left over from a block that did not finish.
         rig.neighbour_down(monotonic_ns(), None).await?;
     }
+    rig.stress_down(monotonic_ns()).await?;
     match plan.condition {
         Condition::A | Condition::C => {
             rig.engine_up().await?;
@@ -97,6 +105,9 @@ async fn prepare(rig: &mut Rig, rules: &Rules, plan: PlannedBlock) -> Result<(),
     }
     if plan.condition != Condition::A {
         rig.neighbour_up(plan.remedy, rules.steps_before_load).await?;
+    }
+    if let Situation::Stressed(stress) = plan.situation {
+        rig.stress_up(stress).await?;
     }
     tokio::time::sleep(rules.settle).await;
     Ok(())

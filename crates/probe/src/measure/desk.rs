@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use crate::progress_log::{ProgressReader, TrainerEvent};
+use crate::stress::StressLine;
 use crate::supervisor::{Event, Events, Exit};
 
 /// Lines of a workload that are kept for an error message.
@@ -23,6 +24,10 @@ pub(super) struct Watched {
     pub(super) last_lines: VecDeque<String>,
     /// When and how its first process ended.
     pub(super) exit: Option<(u64, Exit)>,
+    /// What a stressor reached: end of the interval, monotonic nanoseconds, and mean rate.
+    pub(super) stress_rates: Vec<(u64, f64)>,
+    /// What else it told.
+    pub(super) stress_notes: Vec<String>,
 }
 
 impl Watched {
@@ -111,6 +116,9 @@ impl State {
         match event {
             Event::Line { id, at_ns, text, .. } => {
                 let watched = self.watched.entry(id).or_default();
+                if let Some(line) = StressLine::read(&text) {
+                    return watched.receive_stress(line);
+                }
                 if watched.reader.is_none() {
                     watched.reader = log.cloned();
                 }

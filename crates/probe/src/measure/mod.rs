@@ -11,6 +11,7 @@ mod rig;
 mod runner;
 mod setup;
 mod stack;
+mod stress;
 
 pub use block::{BlockError, Interrupt};
 pub use demand::{DeclaredLoad, DemandError};
@@ -22,3 +23,4 @@ pub use rig::{Rig, RigError};
 pub use runner::{Progress, RunError, Runner, expected};
 pub use setup::{Places, SetupError, declared_priority, inference_rig, make_logs, neighbour_rig};
 pub use stack::{EngineFacts, engine_facts, fingerprint};
+pub use stress::{StressKit, calibrate};

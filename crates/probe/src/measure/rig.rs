@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cotenant_core::evidence::{CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord};
+use cotenant_core::evidence::{
+    CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord, Stressor,
+};
 
 use crate::clock::monotonic_ns;
 use crate::host::{ProcessTable, listeners};
@@ -18,6 +20,7 @@ use super::desk::Desk;
 use super::engine_watch::WatchedEngine;
 use super::plan::{InferenceRig, NeighbourRig};
 use super::stack::EngineFacts;
+use super::stress::{RunningStress, StressKit};
 
 /// Patience with an engine that is told to stop.
 const ENGINE_GRACE: Duration = Duration::from_secs(20);
@@ -98,6 +101,8 @@ pub struct Rig {
     pub(super) resumes: Vec<(u32, ResumeCheck)>,
     /// The engine's name and version, where it was identified.
     engine_name: Option<String>,
+    pub(super) stress_kit: Option<StressKit>,
+    pub(super) stressing: Option<RunningStress>,
 }
 
 impl Rig {
@@ -123,6 +128,8 @@ impl Rig {
             pending: None,
             resumes: Vec::new(),
             engine_name: None,
+            stress_kit: None,
+            stressing: None,
         })
     }
 
@@ -178,10 +185,14 @@ impl Rig {
             (rig.name.clone(), roots)
         });
         let neighbour = self.neighbour.as_ref().zip(self.running);
+        let stressor = self
+            .stressing
+            .map(|running| (Stressor::PROCESS.to_owned(), vec![running.workload.pid]));
         engine
             .filter(|(_, roots)| !roots.is_empty())
             .into_iter()
             .chain(neighbour.map(|(rig, running)| (rig.name.clone(), vec![running.workload.pid])))
+            .chain(stressor)
             .collect()
     }
 

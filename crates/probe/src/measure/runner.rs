@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cotenant_core::evidence::{BlockFault, Condition, PlannedBlock};
+use cotenant_core::evidence::{BlockFault, Condition, PlannedBlock, Situation, Stress};
 
 use crate::load::Schedule;
 
@@ -202,5 +202,9 @@ pub fn expected(rules: &Rules, plan: &PlannedBlock) -> Duration {
         Condition::A => Duration::ZERO,
         Condition::B | Condition::C => Duration::from_secs(1),
     };
-    rules.shape.load() + rules.settle + starts
+    let stressor = match plan.situation {
+        Situation::Stressed(Stress { dose: 1.., .. }) => Duration::from_secs(1),
+        _ => Duration::ZERO,
+    };
+    rules.shape.load() + rules.settle + starts + stressor
 }

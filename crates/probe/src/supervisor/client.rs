@@ -19,6 +19,7 @@ use super::protocol::{Answer, Frame, Request, RequestBody};
 use super::tree::{Kin, owned, reap, signal_exactly};
 use crate::clock::monotonic_ns;
 use crate::host::{Identity, ProcessTable, read_process};
+use crate::stress::StressSettings;
 
 /// Longest wait for the guardian to end what it must end.
 const SHUTDOWN_MAX: Duration = Duration::from_secs(15);
@@ -172,9 +173,28 @@ impl Supervisor {
 
     /// A launch of the spinner that keeps one CPU busy for `seconds`.
     pub(super) fn spinner(&self, name: &str, seconds: u64) -> Launch {
+        self.own_program(name, ["spin".to_owned(), seconds.to_string()])
+    }
+
+    /// A launch of a stressor.
+    ///
+    /// # Errors
+    /// The settings cannot be written as JSON: a path that is no text.
+    pub fn stressor(
+        &self,
+        name: &str,
+        settings: &StressSettings,
+    ) -> Result<Launch, SupervisorError> {
+        let text = serde_json::to_string(settings)
+            .map_err(|error| SupervisorError::Refused(format!("cannot start {name}: {error}")))?;
+        Ok(self.own_program(name, ["stress".to_owned(), text]))
+    }
+
+    /// A launch of this same program in another part.
+    fn own_program(&self, name: &str, part: [String; 2]) -> Launch {
         let mut argv = vec![self.command.program.display().to_string()];
         argv.extend(self.command.arguments.iter().cloned());
-        argv.extend(["spin".to_owned(), seconds.to_string()]);
+        argv.extend(part);
         Launch { name: name.to_owned(), argv, ..Launch::default() }
     }
 

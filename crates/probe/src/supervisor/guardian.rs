@@ -23,6 +23,7 @@ use super::tree::{Kin, Owned, owned, signal_exactly};
 use super::wire::{Ends, read_requests, write_frames};
 use crate::clock::monotonic_ns;
 use crate::host::{Identity, ProcessStat, ProcessTable};
+use crate::stress::stress_main;
 
 /// Frames of output that may wait for the measuring process; beyond it the workload's writes block.
 const OUTPUT_FRAMES_MAX: usize = 8;
@@ -44,7 +45,7 @@ pub(super) struct GuardianSettings {
     pub(super) prefix: Vec<String>,
 }
 
-/// Runs the guardian, its launcher or its spinner, as the first argument says. The binary's hidden
+/// Runs the guardian, its launcher, its spinner or a stressor, as the first argument says. The binary's hidden
 /// command calls it with the arguments that follow the command. It must be called from the main
 /// thread, outside any runtime: the workloads die with the thread that started them.
 ///
@@ -55,6 +56,7 @@ pub fn guardian_main(arguments: &[String]) -> ExitCode {
         Some((mode, rest)) if mode == "serve" => serve(rest),
         Some((mode, rest)) if mode == "exec" => exec_main(rest),
         Some((mode, rest)) if mode == "spin" => spin_main(rest),
+        Some((mode, rest)) if mode == "stress" => stress_main(rest),
         _ => ExitCode::from(2),
     }
 }

@@ -1,0 +1,183 @@
+//! Stressors as real processes: what they reach is told, what bounds them holds, and none stays.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cotenant_core::evidence::Stressor;
+use cotenant_probe::stress::{Scratch, StressLine, StressSettings};
+use cotenant_probe::supervisor::{Event, Events, Exit};
+use rustix::process::{Pid, Signal, kill_process};
+use support::{is_alive, next, spawn, wait_for};
+
+const LIMIT: Duration = Duration::from_secs(20);
+const HERE: [Stressor; 5] = [
+    Stressor::Cpu,
+    Stressor::MemoryBandwidth,
+    Stressor::DiskSync,
+    Stressor::PageCache,
+    Stressor::Network,
+];
+
+/// A folder on a disk: the system's own for temporary files may lie in memory.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn settings(stressor: Stressor, rate: Option<f64>, folder: &Path) -> StressSettings {
+    StressSettings {
+        stressor: stressor.key().to_owned(),
+        rate,
+        threads: 1,
+        folder: folder.to_owned(),
+        memory_bytes_max: 24 << 20,
+        disk_bytes_max: 8 << 20,
+        seconds_max: 60,
+    }
+}
+
+/// The next line of a stressor; a failure where it ended.
+async fn line(events: &mut Events) -> StressLine {
+    loop {
+        match next(events).await {
+            Event::Line { text, .. } => {
+                return StressLine::read(&text)
+                    .unwrap_or_else(|| panic!("no line of ours: {text}"));
+            }
+            Event::Gone { .. } => panic!("gone before it said anything"),
+            _ => {}
+        }
+    }
+}
+
+async fn rate(events: &mut Events) -> f64 {
+    loop {
+        if let StressLine::Rate { rate, .. } = line(events).await {
+            return rate;
+        }
+    }
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[tokio::test]
+async fn every_stressor_tells_what_it_reaches_and_leaves_no_file() {
+    let folder = folder();
+    for stressor in HERE {
+        let (supervisor, mut events) = spawn();
+        let launch = supervisor.stressor("stressor", &settings(stressor, None, folder.path()));
+        let workload = supervisor.start(launch.unwrap()).await.unwrap();
+        // A slow disk may need more than one interval for its first burst.
+        let reached = loop {
+            let reached = rate(&mut events).await;
+            if reached > 0.0 {
+                break reached;
+            }
+        };
+        let most = if stressor == Stressor::Cpu { 1.1 } else { 1e12 };
+        assert!(reached <= most, "{stressor:?}: {reached}");
+        assert_eq!(names(folder.path()), Vec::<PathBuf>::new(), "{stressor:?}");
+        supervisor.stop(workload.id, Duration::ZERO).await.unwrap();
+        assert!(!is_alive(workload.pid), "{stressor:?}");
+        supervisor.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_pace_is_not_exceeded() {
+    let folder = folder();
+    for (stressor, asked) in [(Stressor::Cpu, 0.2), (Stressor::Network, 5e6)] {
+        let (supervisor, mut events) = spawn();
+        let launch =
+            supervisor.stressor("stressor", &settings(stressor, Some(asked), folder.path()));
+        supervisor.start(launch.unwrap()).await.unwrap();
+        let mut rates = Vec::new();
+        for _ in 0..3 {
+            rates.push(rate(&mut events).await);
+        }
+        let mean = rates.iter().sum::<f64>() / 3.0;
+        // A busy machine gives less; more would be a dose that nobody asked for.
+        assert!(mean > 0.0 && mean <= 1.15 * asked, "{stressor:?}: {rates:?} of {asked}");
+        supervisor.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn none_outlives_a_killed_guardian() {
+    let folder = folder();
+    let (supervisor, mut events) = spawn();
+    let mut pids = Vec::new();
+    for stressor in [Stressor::Cpu, Stressor::DiskSync] {
+        let launch = supervisor.stressor("stressor", &settings(stressor, None, folder.path()));
+        pids.push(supervisor.start(launch.unwrap()).await.unwrap().pid);
+    }
+    rate(&mut events).await;
+    let guardian = Pid::from_raw(supervisor.guardian_pid().cast_signed()).unwrap();
+    kill_process(guardian, Signal::KILL).unwrap();
+    wait_for("the stressors' end", LIMIT, || pids.iter().all(|pid| !is_alive(*pid)));
+    assert_eq!(names(folder.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn its_time_is_bounded() {
+    let folder = folder();
+    let (supervisor, mut events) = spawn();
+    let short =
+        StressSettings { seconds_max: 1, ..settings(Stressor::Cpu, Some(0.1), folder.path()) };
+    supervisor.start(supervisor.stressor("stressor", &short).unwrap()).await.unwrap();
+    loop {
+        if let Event::LeaderExited { exit, .. } = next(&mut events).await {
+            assert_eq!(exit, Exit::Code(0));
+            break;
+        }
+    }
+    supervisor.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_cannot_be_stressed_is_refused_in_words() {
+    let folder = folder();
+    let nowhere = folder.path().join("file");
+    fs::write(&nowhere, "no folder").unwrap();
+    let mut wrong = vec![
+        (settings(Stressor::DiskSync, None, &nowhere), "cannot make a file"),
+        (settings(Stressor::GpuCompute, None, folder.path()), "GPU arithmetic is not stressed"),
+    ];
+    let memory = Path::new("/dev/shm");
+    if fs::read_to_string("/proc/mounts").unwrap().contains("tmpfs /dev/shm ") {
+        wrong.push((settings(Stressor::PageCache, None, memory), "lies in memory"));
+    }
+    for (settings, why) in wrong {
+        let (supervisor, mut events) = spawn();
+        supervisor.start(supervisor.stressor("stressor", &settings).unwrap()).await.unwrap();
+        let (mut said, mut failed) = (false, false);
+        loop {
+            match next(&mut events).await {
+                Event::Line { text, .. } => said |= text.contains(why),
+                Event::LeaderExited { exit, .. } => failed = exit == Exit::Code(1),
+                Event::Gone { .. } => break,
+                _ => {}
+            }
+        }
+        assert!(said && failed, "{why}");
+        supervisor.shutdown().await.unwrap();
+    }
+}
+
+#[test]
+fn what_a_kill_left_is_removed_and_nothing_else() {
+    let folder = folder();
+    let (left, other) = (folder.path().join(".cotenant-stress-7"), folder.path().join(".other"));
+    for path in [&left, &other] {
+        fs::write(path, "").unwrap();
+    }
+    let scratch = Scratch::make(folder.path()).unwrap();
+    scratch.file.set_len(10).unwrap();
+    assert_eq!(names(folder.path()), vec![other]);
+}
