@@ -57,6 +57,7 @@ pub(super) fn read_gpus(text: &str) -> Result<DeviceReport, DeviceError> {
         gpus_attached: attached,
         gpus,
         unreachable,
+        topology: Err(Absence::NotPrinted),
         problems,
     })
 }

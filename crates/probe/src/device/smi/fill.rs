@@ -44,6 +44,7 @@ fn report(root: &Node, source: Source) -> Result<DeviceReport, DeviceError> {
         gpus_attached: attached,
         gpus: Vec::new(),
         unreachable: Vec::new(),
+        topology: Err(Absence::NotPrinted),
         problems: Vec::new(),
     };
     for node in &root.children {
@@ -179,6 +180,7 @@ impl Filler {
             compute_mode: text(node, &["compute_mode"]),
             mig_devices: self.mig_devices(node, &mig),
             mig,
+            mig_profiles: Err(Absence::NotPrinted),
             ecc: self.ecc(node),
             recovery: recovery(node),
             processes: self.processes(node),
@@ -436,6 +438,7 @@ impl Filler {
             gpu_instance: self.count(node, &["gpu_instance_id"]),
             compute_instance: self.count(node, &["compute_instance_id"]),
             profile: Err(Absence::NotPrinted),
+            placement: Err(Absence::NotPrinted),
             uuid: text(node, &["uuid", "mig_uuid"]),
             memory: self.memory(node, section),
             sms: self.count(node, &[&format!("{shared}/multiprocessor_count")]),

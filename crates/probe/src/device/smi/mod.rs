@@ -28,7 +28,7 @@ pub use error::DeviceError;
 pub use list::{DeviceList, ListedGpu, ListedMigDevice, MigUuid};
 pub use model::{
     ClockLimit, Clocks, DeviceProcess, DeviceReport, Ecc, Gpu, LimitState, Memory, MigDevice,
-    Power, Problem, Source, Switch, Temperature, Unreachable, Utilization,
+    MigPlacement, Power, Problem, Source, Switch, Temperature, Unreachable, Utilization,
 };
 pub use monitor::{Column, Monitor, MonitorRow};
 pub use nvlink::{GpuLinks, NvLink};

@@ -1,9 +1,12 @@
-//! What is known of a machine's GPUs, whichever text said it.
+//! What is known of a machine's GPUs, whichever text said it, or the driver itself.
+
+use cotenant_core::gpu::ListedProfile;
 
 use super::nvlink::NvLink;
 use super::reading::{Absence, Reading};
+use super::topology::Topology;
 
-/// The form of the text that a report comes from.
+/// Where a report comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `nvidia-smi -q`.
@@ -15,14 +18,16 @@ pub enum Source {
     },
     /// `nvidia-smi --query-gpu=… --format=csv`.
     Csv,
+    /// The driver's own library, asked on this machine.
+    Nvml,
 }
 
-/// Everything that one text says of a machine's GPUs.
+/// Everything that one text, or the driver, says of a machine's GPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceReport {
-    /// The form that was read.
+    /// Where it comes from.
     pub source: Source,
-    /// When it was printed, as it was printed: local time without a zone.
+    /// When it was printed, as it was printed: local time without a zone. Of a text alone.
     pub printed_at: Reading<String>,
     /// The driver's version.
     pub driver: Reading<String>,
@@ -34,6 +39,8 @@ pub struct DeviceReport {
     pub gpus: Vec<Gpu>,
     /// GPUs that are named only because they could not be reached.
     pub unreachable: Vec<Unreachable>,
+    /// How GPUs reach each other, CPUs and memory: from NVML, or from `topo -m` joined to a text.
+    pub topology: Reading<Box<Topology>>,
     /// What was there and not understood, and what contradicts itself.
     pub problems: Vec<Problem>,
 }
@@ -52,7 +59,7 @@ pub struct Unreachable {
 /// Something in a report that a reader must know of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The line, from 1.
+    /// The line, from 1; 0 where no text was read.
     pub line: usize,
     /// What is wrong, and the way out.
     pub message: String,
@@ -174,6 +181,24 @@ pub enum ClockLimit {
     Other(String),
 }
 
+impl ClockLimit {
+    /// What holds the clocks down, in a few words.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Idle => "idle",
+            Self::ApplicationClocks => "clocks set by an administrator",
+            Self::SoftwarePowerCap => "power cap",
+            Self::HardwareSlowdown => "slowdown by hardware",
+            Self::HardwareThermal => "thermal slowdown by hardware",
+            Self::HardwarePowerBrake => "power brake",
+            Self::SyncBoost => "a slower GPU of the group",
+            Self::SoftwareThermal => "thermal slowdown",
+            Self::DisplayClocks => "display",
+            Self::Other(name) => name,
+        }
+    }
+}
+
 /// Whether a limit of clocks is active.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitState {
@@ -194,6 +219,15 @@ pub struct Ecc {
     pub uncorrected: Reading<f64>,
 }
 
+/// Where a GPU instance lies on its card's grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MigPlacement {
+    /// The unit in which it begins.
+    pub start: u32,
+    /// Units that it takes.
+    pub size: u32,
+}
+
 /// One MIG device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MigDevice {
@@ -203,9 +237,11 @@ pub struct MigDevice {
     pub gpu_instance: Reading<u32>,
     /// The compute instance inside.
     pub compute_instance: Reading<u32>,
-    /// The profile's name, `3g.40gb`; only a listing (`-L`) prints it.
+    /// The profile's name, `3g.40gb`; of texts only a listing (`-L`) prints it.
     pub profile: Reading<String>,
-    /// The UUID; only a listing prints it. It changes when the instance is made anew.
+    /// Where its GPU instance lies; NVML alone says it, to an administrator.
+    pub placement: Reading<MigPlacement>,
+    /// The UUID; of texts only a listing prints it. It changes when the instance is made anew.
     pub uuid: Reading<String>,
     /// Memory of the GPU instance, which compute instances share.
     pub memory: Memory,
@@ -237,7 +273,7 @@ pub struct DeviceProcess {
 /// One GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gpu {
-    /// The line on which it begins, from 1.
+    /// The line on which it begins, from 1; 0 where no text was read.
     pub line: usize,
     /// Its number for `nvidia-smi -i`; `-q` does not print it (the minor number is another).
     pub index: Reading<u32>,
@@ -271,6 +307,9 @@ pub struct Gpu {
     pub mig: Switch,
     /// The MIG devices.
     pub mig_devices: Reading<Vec<MigDevice>>,
+    /// The profiles that the card can be divided into, and where they may lie; NVML alone says it here
+    /// (of texts, `nvidia-smi mig -lgip` and `-lgipp` do).
+    pub mig_profiles: Reading<Vec<ListedProfile>>,
     /// Error correction.
     pub ecc: Ecc,
     /// What the driver says must be done to make the GPU usable again; `None` means nothing.
@@ -282,6 +321,14 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Whether it has fallen off the bus. It is there in every list, and says nothing.
+    pub fn is_lost(&self) -> bool {
+        let lost = Some(&Absence::Lost);
+        self.name.as_ref().err() == lost
+            || self.memory.total_mib.as_ref().err() == lost
+            || self.temperature.gpu_c.as_ref().err() == lost
+    }
+
     /// The limits of clocks that are active.
     pub fn active_limits(&self) -> impl Iterator<Item = &ClockLimit> {
         self.clock_limits.iter().filter(|state| state.is_active == Ok(true)).map(|one| &one.limit)

@@ -20,6 +20,8 @@ pub enum Absence {
     NoPermission,
     /// `GPU is lost`: it has fallen off the bus; only a reset or a reboot brings it back.
     Lost,
+    /// What NVML answered instead, in its words with the way out where one is known.
+    Nvml(Box<str>),
     /// Anything else that the tool printed in the value's place, such as `Unknown Error` or `ERR!`.
     Said(String),
 }
@@ -33,8 +35,31 @@ impl fmt::Display for Absence {
             Self::Deprecated => "no longer answered by the driver",
             Self::NoPermission => "no permission",
             Self::Lost => "the GPU is lost",
+            Self::Nvml(text) => return write!(out, "NVML says «{text}»"),
             Self::Said(text) => return write!(out, "nvidia-smi says «{text}»"),
         })
+    }
+}
+
+impl Absence {
+    /// What a person can do about it; `None` where nothing is to be done.
+    pub fn way_out(&self) -> Option<&'static str> {
+        match self {
+            Self::NoPermission => Some(
+                "run it as a user who may do this (root, or a group that may open /dev/nvidia*); in a \
+                 container, let the runtime mount the driver with the capability `utility`",
+            ),
+            Self::Lost => Some(
+                "look for Xid lines in the kernel's log, reset the GPU with `nvidia-smi --gpu-reset`, and \
+                 reboot if that fails",
+            ),
+            Self::NotPrinted
+            | Self::NotAvailable
+            | Self::NotSupported
+            | Self::Deprecated
+            | Self::Nvml(_)
+            | Self::Said(_) => None,
+        }
     }
 }
 

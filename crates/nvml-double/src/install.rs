@@ -1,0 +1,42 @@
+//! How the library gets to where a test wants it.
+
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// The file that cargo builds from this crate.
+const FILE: &str = "libnvml_double.so";
+
+/// The name of the driver's library.
+const NAME: &str = "libnvidia-ml.so.1";
+
+/// The shared library that cargo built beside the running test or example.
+///
+/// # Errors
+/// It is nowhere near the running program.
+pub fn library() -> std::io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    // A test lies in `deps`, as the library does; an example and a program lie one folder away.
+    let near = program.ancestors().skip(1).take(2);
+    let places = near.flat_map(|folder| [folder.join(FILE), folder.join("deps").join(FILE)]);
+    let found = places.into_iter().find(|path| path.is_file());
+    found.ok_or_else(|| {
+        let message = format!(
+            "{FILE} is not beside {}; build it with `cargo build -p cotenant-nvml-double`",
+            program.display()
+        );
+        Error::new(ErrorKind::NotFound, message)
+    })
+}
+
+/// Puts the library into a folder, under the driver's name, with the host that it is to be. Gives the
+/// path of the library.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub fn install(folder: &Path, host: &str) -> std::io::Result<PathBuf> {
+    let path = folder.join(NAME);
+    // A copy and no link: the linker takes two names of one file for one library.
+    std::fs::copy(library()?, &path)?;
+    std::fs::write(folder.join(format!("{NAME}.json")), host)?;
+    Ok(path)
+}
