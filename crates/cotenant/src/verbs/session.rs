@@ -7,6 +7,8 @@ use std::time::Duration;
 use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, Pilot, Remedy, ResumeCheck};
 use cotenant_core::protocol::{BlockShape, Design, Fit, Tests, schedule};
 use cotenant_core::site::{Inference, LatencyMetric, Site, Training, Workload, WorkloadKind};
+use cotenant_probe::device::look;
+use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
@@ -111,6 +113,8 @@ pub(crate) struct Session<'a> {
     pub(crate) subject: Subject<'a>,
     pub(crate) printer: Printer,
     pub(crate) host: HostFacts,
+    /// The GPUs, where there are any.
+    devices: Option<DeviceReport>,
     pub(crate) rig: Rig,
     pub(crate) interrupt: Interrupt,
     pub(crate) seed: u64,
@@ -156,6 +160,7 @@ impl<'a> Session<'a> {
             subject,
             printer,
             host: facts(),
+            devices: look().ok(),
             rig,
             interrupt,
             seed,
@@ -298,6 +303,7 @@ impl<'a> Session<'a> {
         measure::fingerprint(
             &self.file.site,
             &self.host,
+            self.devices.as_ref(),
             Some((workload, inference, &self.engine)),
             self.subject.neighbour,
             CLIENT,

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use cotenant_core::evidence::{Aspect, Fingerprint, Reading};
-use cotenant_core::site::{Inference, SchedulerKind, Site, Training, Workload};
+use cotenant_core::gpu;
+use cotenant_core::site::{Inference, SchedulerKind, Server, Site, Training, Workload};
 
+use crate::device::smi::DeviceReport;
 use crate::engine_metrics::{EngineKind, Identity, identify};
 use crate::host::HostFacts;
 
@@ -80,10 +82,42 @@ pub async fn engine_facts(endpoint: &str) -> EngineFacts {
     }
 }
 
-/// The fingerprint. Of the neighbour only where it is part of the test, of the engine likewise.
+/// The GPUs as a fingerprint tells them: the models that are there, each once.
+fn gpu_models(devices: &DeviceReport) -> Option<String> {
+    let mut names: Vec<&str> =
+        devices.gpus.iter().filter_map(|gpu| gpu.name.as_deref().ok()).collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// What was seen, in the declared words where they mean the same: a site file writes `H100-80GB` for what
+/// the driver calls `NVIDIA H100 80GB HBM3`, and `590` for `590.48.01`.
+fn seen_or_declared(
+    seen: Option<String>,
+    declared: Option<String>,
+    is_same: impl FnOnce(&str, &str) -> bool,
+) -> Option<String> {
+    match (seen, declared) {
+        (Some(seen), Some(declared)) if is_same(&seen, &declared) => Some(declared),
+        (seen, declared) => seen.or(declared),
+    }
+}
+
+fn is_same_model(seen: &str, declared: &str) -> bool {
+    seen == declared || gpu::find(seen).is_some_and(|sku| gpu::find(declared) == Some(sku))
+}
+
+fn is_same_version(seen: &str, declared: &str) -> bool {
+    seen.strip_prefix(declared).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The fingerprint. Of the neighbour only where it is part of the test, of the engine likewise. `devices`
+/// is what the driver says, where there is one: it counts more than what the site declares.
 pub fn fingerprint(
     site: &Site,
     host: &HostFacts,
+    devices: Option<&DeviceReport>,
     inference: Option<(&Workload, &Inference, &EngineFacts)>,
     neighbour: Option<(&Workload, &Training)>,
     client: &str,
@@ -95,13 +129,25 @@ pub fn fingerprint(
         }
     };
     let server = site.server();
-    let gpu = server.and_then(|server| server.gpu.clone());
+    let declared = |read: fn(&Server) -> &Option<String>| server.and_then(|one| read(one).clone());
+    let driver = devices.and_then(|devices| devices.driver.clone().ok());
+    let gpu = seen_or_declared(
+        devices.and_then(gpu_models),
+        declared(|server| &server.gpu),
+        is_same_model,
+    );
     let seen = |reading: &Reading<String>| reading.clone().ok();
     add(Aspect::Device, gpu.or_else(|| seen(&host.cpu_model)));
     let cores = host.cores_usable.as_ref().ok().map(|cores| format!("{} cores", cores.count));
     add(Aspect::VisibleDevices, cores);
-    add(Aspect::Driver, server.and_then(|server| server.driver.clone()));
-    add(Aspect::Cuda, server.and_then(|server| server.cuda.clone()));
+    add(
+        Aspect::Driver,
+        seen_or_declared(driver, declared(|server| &server.driver), is_same_version),
+    );
+    // The driver names the newest CUDA that it serves, a site file the one that is used: the declared one
+    // says more.
+    let cuda = devices.and_then(|devices| devices.cuda.clone().ok());
+    add(Aspect::Cuda, declared(|server| &server.cuda).or(cuda));
     add(Aspect::Nccl, server.and_then(|server| server.nccl.clone()));
     add(Aspect::Kernel, seen(&host.kernel));
     let scheduler = server.and_then(|server| server.scheduler.as_ref());
@@ -201,5 +247,34 @@ mod tests {
         let expected = [("cache_config.block_size".to_owned(), "16".to_owned())];
         assert_eq!(facts.arguments, expected);
         assert_eq!(EngineFacts::default().name(), None);
+    }
+
+    fn model(seen: Option<&str>, declared: Option<&str>) -> Option<String> {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        seen_or_declared(owned(seen), owned(declared), is_same_model)
+    }
+
+    #[test]
+    fn the_card_that_is_there_counts_in_the_declared_words() {
+        let h100 = Some("NVIDIA H100 80GB HBM3");
+        assert_eq!(model(h100, Some("H100-SXM-80GB")).as_deref(), Some("H100-SXM-80GB"));
+        assert_eq!(model(h100, None).as_deref(), h100);
+        assert_eq!(model(None, Some("H100-SXM-80GB")).as_deref(), Some("H100-SXM-80GB"));
+        assert_eq!(model(None, None), None);
+        // Another card than the declared one must show.
+        assert_eq!(
+            model(Some("NVIDIA H200"), Some("H100-SXM-80GB")).as_deref(),
+            Some("NVIDIA H200")
+        );
+        // What the catalogue does not know is the same only word for word.
+        assert_eq!(model(Some("NVIDIA X1"), Some("X1")).as_deref(), Some("NVIDIA X1"));
+    }
+
+    #[test]
+    fn a_declared_version_may_be_the_beginning_of_the_real_one() {
+        assert!(is_same_version("590.48.01", "590.48.01"));
+        assert!(is_same_version("590.48.01", "590"));
+        assert!(!is_same_version("590.48.01", "59"));
+        assert!(!is_same_version("590.48.01", "595"));
     }
 }
