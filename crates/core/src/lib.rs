@@ -8,6 +8,7 @@ pub mod demand;
 pub mod evidence;
 pub mod gpu;
 pub mod method;
+pub mod observed;
 pub mod plan;
 pub mod protocol;
 pub mod site;

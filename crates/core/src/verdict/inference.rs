@@ -5,6 +5,7 @@ use crate::evidence::Condition;
 use crate::site::{InferenceObjectives, SiteKind, WorkloadKind};
 
 use super::claims::{Claim, rule_failures};
+use super::cpu_limit::cpu_limit;
 use super::findings::{Case, gate, not_tested, open};
 use super::load::{self, Tie};
 use super::objectives::Look;
@@ -33,6 +34,8 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     for (condition, strategy) in [(Condition::C, strategy), (Condition::A, Strategy::Alone)] {
         findings.extend(test(case, condition, strategy, &classes));
     }
+    let limit = cpu_limit(case, strategy, &findings);
+    findings.extend(limit);
     findings.extend(others(case, strategy, &workload.name));
     if matches!(case.site.kind, SiteKind::Pool(_)) {
         let mut finding = open("the pool", strategy);

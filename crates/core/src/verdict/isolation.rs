@@ -89,6 +89,34 @@ fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[&str]) -> Vec<Finding
     mechanisms.into_iter().filter(is_new).map(|m| enforcement(case, strategy, m)).collect()
 }
 
+/// Mechanisms that an audit showed not to bind, each with what it showed. Test C under one of them was
+/// no test of the sharing that is declared.
+pub(super) fn not_binding(case: &Case<'_>, strategy: Strategy) -> Vec<String> {
+    let applies = |audit: &EnforcementAudit| {
+        audit.mechanism != AUDIT_FAULTS
+            && (audit.mechanism != Remedy::IdlePriority.name()
+                || is_idle(&case.site.sharing.mode, strategy))
+    };
+    let mut broken: Vec<String> = case
+        .pool
+        .map(Pool::audits)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|(_, audit)| applies(audit) && !binds(audit))
+        .map(|(_, audit)| {
+            format!(
+                "«{}» is not effective (a ratio of {} where {} was expected)",
+                audit.mechanism,
+                ratio(audit.ratio_measured),
+                ratio(audit.ratio_expected)
+            )
+        })
+        .collect();
+    broken.sort();
+    broken.dedup();
+    broken
+}
+
 /// Whether the neighbour runs at idle priority under a strategy.
 fn is_idle(mode: &SharingMode, strategy: Strategy) -> bool {
     let declared = matches!(
@@ -180,7 +208,8 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
 }
 
 /// Whether a mechanism binds: the audit says so, and the neighbour's share of what both got lies
-/// nearer to the expected one than to the half that it gets where nothing binds.
+/// nearer to the expected one than to the half that two busy processes get where nothing binds. Where
+/// half or more is expected, nothing tells a limit from none but the excess: a tenth is allowed.
 fn binds(audit: &EnforcementAudit) -> bool {
     let share = |ratio: f64| ratio / (1.0 + ratio);
     let (expected, measured) = (share(audit.ratio_expected), share(audit.ratio_measured));

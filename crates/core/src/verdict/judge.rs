@@ -1,6 +1,7 @@
 //! From a site and its runs to the whole answer.
 
-use crate::evidence::{Condition, Origin, PointEstimate, Run};
+use crate::evidence::{Block, Condition, Origin, PointEstimate, Run};
+use crate::observed::causes;
 use crate::site::{Inference, SharingMode, Site, Workload, WorkloadKind};
 
 use super::decide::{Evaluation, decide};
@@ -9,8 +10,8 @@ use super::findings::Case;
 use super::missing::missing;
 use super::pool::Pool;
 use super::{
-    Gate, GateKind, Rejected, Ruling, Strategy, Validity, Verdict, compare, completion, findings,
-    inference, isolation, operations, preemption, series,
+    Finding, Gate, GateKind, Rejected, Ruling, Strategy, Validity, Verdict, compare, completion,
+    findings, inference, isolation, operations, preemption, series,
 };
 
 /// What is judged.
@@ -54,7 +55,8 @@ pub fn judge(question: &Question<'_>) -> Verdict {
         points,
     };
     let rejected = pool.as_ref().map(|pool| pool.rejected.clone()).unwrap_or_default();
-    let validity = validity(pool.as_ref(), &rejected, runs);
+    let together = isolation::not_binding(&case, Strategy::AsDeclared);
+    let validity = without_enforcement(validity(pool.as_ref(), &rejected, runs), &together);
 
     let declared = evaluate(&case, Strategy::AsDeclared, &validity);
     let remedies: Vec<Evaluation> = pool
@@ -145,19 +147,55 @@ fn evaluate(case: &Case<'_>, strategy: Strategy, validity: &Validity) -> Evaluat
         operations::failure_domain(case),
     ];
     if let Validity::Invalid(reasons) = validity {
-        gates = gates.into_iter().map(|gate| void(case, gate, &reasons.join("; "))).collect();
+        let measured = [GateKind::Inference, GateKind::Completion, GateKind::Preemption];
+        let void = |gate| void(case, gate, &measured, &reasons.join("; "), |_| true);
+        gates = gates.into_iter().map(void).collect();
+    }
+    let broken = isolation::not_binding(case, strategy);
+    if !broken.is_empty() {
+        let together = |finding: &Finding| finding.strategy != Strategy::Alone;
+        let shared = [GateKind::Inference, GateKind::Completion];
+        let void = |gate| void(case, gate, &shared, &broken.join("; "), together);
+        gates = gates.into_iter().map(void).collect();
     }
     let tested_by = Pool::run_ids(&case.blocks(Condition::C, strategy));
     Evaluation { strategy, gates, tested_by }
 }
 
+/// Test C under a mechanism that does not bind says nothing of the sharing that is declared; tests A
+/// and B stand.
+fn without_enforcement(validity: Validity, broken: &[String]) -> Validity {
+    let told = broken.iter().map(|what| format!("test C is invalid under a limit: {what}"));
+    match validity {
+        Validity::Invalid(mut reasons) => {
+            reasons.extend(told);
+            Validity::Invalid(reasons)
+        }
+        Validity::Degraded(mut reasons) => {
+            reasons.extend(told);
+            Validity::Degraded(reasons)
+        }
+        Validity::Valid if broken.is_empty() => Validity::Valid,
+        Validity::Valid => Validity::Degraded(told.collect()),
+    }
+}
+
 /// An invalid test proves nothing, in either direction: what was measured in it is open.
-fn void(case: &Case<'_>, gate: Gate, reasons: &str) -> Gate {
-    if !matches!(gate.kind, GateKind::Inference | GateKind::Completion | GateKind::Preemption) {
+fn void(
+    case: &Case<'_>,
+    gate: Gate,
+    kinds: &[GateKind],
+    reasons: &str,
+    is_of_it: impl Fn(&Finding) -> bool,
+) -> Gate {
+    if !kinds.contains(&gate.kind) {
         return gate;
     }
     let findings = gate.findings.into_iter().map(|mut finding| {
-        if finding.ruling != Ruling::NotProven && finding.origin != Some(Origin::Declared) {
+        if is_of_it(&finding)
+            && finding.ruling != Ruling::NotProven
+            && finding.origin != Some(Origin::Declared)
+        {
             finding.ruling = Ruling::NotProven;
             finding.blind_spot = None;
             finding.explanation = format!(
@@ -254,6 +292,11 @@ fn remarks(case: &Case<'_>, runs: &[Run], newest: Option<jiff::Timestamp>) -> Ve
             newest.strftime("%F %R UTC")
         ));
     }
+    let blocks: Vec<&Block> = case
+        .pool
+        .map(|pool| pool.members.iter().map(|member| member.block).collect())
+        .unwrap_or_default();
+    remarks.extend(causes(&blocks).into_iter().map(|cause| sentence(&cause)));
     if !case.points.is_empty() {
         remarks.push(
             "Single numbers without a sample were told: they can neither fail nor pass.".to_owned(),
@@ -277,4 +320,11 @@ fn remarks(case: &Case<'_>, runs: &[Run], newest: Option<jiff::Timestamp>) -> Ve
         );
     }
     remarks
+}
+
+/// A phrase as a sentence.
+fn sentence(phrase: &str) -> String {
+    let mut letters = phrase.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string());
+    format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }

@@ -3,6 +3,7 @@
 mod claims;
 mod compare;
 mod completion;
+mod cpu_limit;
 mod deadline;
 mod decide;
 mod drift;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use cotenant_core::evidence::{
-    Condition, EnforcementAudit, PointEstimate, PointMetric, RequestRecord, Run, StepRecord,
+    CgroupCpu, Condition, EnforcementAudit, PointEstimate, PointMetric, RequestRecord, Run,
+    StepRecord,
 };
 use cotenant_core::site::{
     InferenceObjectives, IsolationProperty, Server, SharingMode, SiteKind, TimeSlicing,
@@ -11,8 +12,9 @@ use cotenant_core::site::{
 };
 use cotenant_core::stats;
 use cotenant_core::units::RatePerSecond;
-use cotenant_core::verdict::{AUDIT_FAULTS, GateKind, Question, Ruling, judge};
+use cotenant_core::verdict::{AUDIT_FAULTS, GateKind, Question, Ruling, Strategy, Validity, judge};
 
+use crate::observed::{gpu, with_gpus};
 use crate::support::{
     JUDGED_FROM_NS, Recipe, SECOND, check, check_gate, finding, gate, host, inference_mut, judged,
     request, site, told, training_mut,
@@ -191,8 +193,64 @@ fn a_limit_that_does_not_bind_fails_isolation() {
     let summary = &gate(&verdict, GateKind::Isolation).summary;
     assert!(summary.contains("enforcement not effective"), "{summary}");
     assert!(summary.contains("0.85") && summary.contains("0.43"), "{summary}");
-    check(&with_audit(13.2, 34.9), Ruling::Pass);
+    // What ran under it proves nothing of the limit, in either direction; alone still stands.
+    let Validity::Degraded(reasons) = &verdict.validity else { panic!("{}", told(&verdict)) };
+    assert!(reasons[0].contains("test C is invalid"), "{reasons:?}");
+    for kind in [GateKind::Inference, GateKind::Completion] {
+        check_gate(&verdict, kind, Ruling::NotProven);
+    }
+    for finding in &gate(&verdict, GateKind::Inference).findings {
+        let alone = finding.strategy == Strategy::Alone;
+        assert_eq!(finding.ruling == Ruling::Pass, alone, "{}", told(&verdict));
+        assert!(alone || finding.explanation.contains("is invalid"), "{}", finding.explanation);
+    }
+    let patched = with_audit(13.2, 34.9);
+    check(&patched, Ruling::Pass);
+    assert_eq!(patched.validity, Validity::Valid);
     check_gate(&with_audit(23.1, 23.1), GateKind::Isolation, Ruling::Fail);
+}
+
+/// vllm-project/vllm#13247: a pod limited to 4 cores, a GPU that is hardly busy, and slow tokens. The
+/// GPU is no capacity to lend: inference waits for CPU.
+#[test]
+fn a_cpu_limit_that_throttles_inference_leaves_nothing_to_lend() {
+    let measured = |throttled_share: f64, misses: f64, together: bool| {
+        let mut run =
+            Recipe { misses_alone: misses, misses_together: misses, ..Recipe::good() }.run();
+        if !together {
+            run.blocks.retain(|block| block.plan.condition != Condition::C);
+            run.schedule.retain(|plan| plan.condition != Condition::C);
+        }
+        with_gpus(&mut run, Condition::A, |at_ns| gpu(at_ns, 0.31, 1410.0, &[]));
+        for sample in run.blocks.iter_mut().flat_map(|block| &mut block.host) {
+            sample.cgroup_cpu = Ok(CgroupCpu {
+                quota_cores: Some(4.0),
+                throttled_share,
+                throttled_s: throttled_share,
+            });
+        }
+        judged(&site(), &[run])
+    };
+    let slow = measured(0.62, 0.4, false);
+    check(&slow, Ruling::Fail);
+    let limit = finding(&slow, GateKind::Inference, "CPU limit");
+    assert_eq!(limit.ruling, Ruling::Fail);
+    for part in ["4.00 cores", "62 %", "busy 31 %", "no capacity to lend", "cpu.stat"] {
+        assert!(limit.explanation.contains(part), "{part}: {}", limit.explanation);
+    }
+    assert!(limit.missing[0].remedy.contains("cpu.max"), "{:?}", limit.missing);
+    assert!(limit.missing[0].what.contains("penalties"), "{:?}", limit.missing);
+    // Alone it keeps its objectives, and sharing was not tested: open, and never a pass.
+    let tight = measured(0.62, 0.002, false);
+    assert_eq!(finding(&tight, GateKind::Inference, "CPU limit").ruling, Ruling::NotProven);
+    // What was tested and holds is not taken back; the throttling is told.
+    let held = measured(0.62, 0.002, true);
+    check(&held, Ruling::Pass);
+    assert!(held.remarks.iter().any(|remark| remark.contains("throttled in 62.0 %")), "{held:?}");
+    // Without throttling there is no such finding.
+    let free = measured(0.0, 0.4, false);
+    let inference = gate(&free, GateKind::Inference);
+    assert!(!inference.findings.iter().any(|finding| finding.subject.ends_with("CPU limit")));
 }
 
 /// What was done and seen decides, and is all that a reader is told: nothing is shared out.

@@ -5,6 +5,7 @@
 
 mod cases;
 mod gates;
+mod observed;
 mod pooling;
 mod properties;
 mod queue_time;

@@ -1,17 +1,15 @@
-//! The host beside the tests: who used the CPU, and how much pressure there was.
+//! The host beside the tests: who used the CPU, and how much pressure there was. Everything else that
+//! was read is in `observed`.
 
 use cotenant_core::evidence::{HostSample, Missing, Pressure, Reading};
 
 use super::axes::linear;
 use super::pool::{Placed, Pool};
 use crate::format;
-use crate::model::{Column, HostBar, HostChart, Segment, SeriesKind, State, Table, Value};
+use crate::model::{HostBar, HostChart, Segment, SeriesKind, State, Value};
 
 /// A reading of one sample, given the block it belongs to.
 type Reader = fn(&Placed<'_>, &HostSample) -> Reading<f64>;
-
-/// A row of the table: its name, what it reads, and how its mean is printed.
-type Row = (&'static str, Reader, fn(f64) -> Value);
 
 const KINDS: [SeriesKind; 4] = [
     SeriesKind::InferenceAlone,
@@ -37,8 +35,8 @@ fn workload(sample: &HostSample, name: &str) -> Reading<f64> {
     )
 }
 
-/// The chart of CPU by user and the table of everything else that was read each second.
-pub(super) fn host(pool: &Pool<'_>) -> (HostChart, Table) {
+/// The chart of CPU by user.
+pub(super) fn host(pool: &Pool<'_>) -> HostChart {
     let seen: Vec<_> = KINDS
         .into_iter()
         .map(|kind| (kind, pool.of(kind)))
@@ -55,15 +53,14 @@ pub(super) fn host(pool: &Pool<'_>) -> (HostChart, Table) {
     let nothing = bars
         .iter()
         .all(|bar| bar.segments.iter().all(|segment| segment.value.state != State::Known));
-    let chart = HostChart {
+    HostChart {
         title: "CPU by who used it".to_owned(),
         description: sentences.join(" "),
         x: linear("cores", largest, format::trimmed),
         missing: (bars.is_empty() || nothing)
             .then(|| "not seen: no block has host readings".to_owned()),
         bars,
-    };
-    (chart, table(&seen))
+    }
 }
 
 fn sentence(bar: &HostBar) -> String {
@@ -144,82 +141,4 @@ fn judged<'a>(placed: &'a Placed<'_>) -> impl Iterator<Item = &'a HostSample> {
         .host
         .iter()
         .filter(|sample| (block.judged_from_ns..block.judged_until_ns).contains(&sample.at_ns))
-}
-
-fn table(seen: &[(SeriesKind, Vec<&Placed<'_>>)]) -> Table {
-    let readings: [Row; 14] = [
-        ("CPU of the whole machine", |_, s| s.machine_cpu_cores.clone(), core_text),
-        ("CPU pressure, some task waited", |_, s| some_share(&s.pressure_cpu), share_value),
-        ("memory pressure, some task waited", |_, s| some_share(&s.pressure_memory), share_value),
-        ("io pressure, some task waited", |_, s| some_share(&s.pressure_io), share_value),
-        (
-            "cgroup throttled, share of periods",
-            |_, s| s.cgroup_cpu.as_ref().map(|cpu| cpu.throttled_share).map_err(Clone::clone),
-            share_value,
-        ),
-        ("runnable tasks", |_, s| s.run_queue.clone().map(f64::from), plain),
-        ("CPU clock", |_, s| s.cpu_clock_mhz.clone(), megahertz),
-        ("memory of inference", |placed, s| workload_memory(s, &placed.run.inference), bytes),
-        ("memory of the trainer", |placed, s| workload_memory(s, &placed.run.neighbour), bytes),
-        ("memory available", |_, s| s.memory_available_bytes.clone().map(|b| b as f64), bytes),
-        ("dirty pages", |_, s| s.dirty_bytes.clone().map(|b| b as f64), bytes),
-        ("disk reads", |_, s| s.disk_read_bytes_per_s.clone(), bytes_per_s),
-        ("disk writes", |_, s| s.disk_write_bytes_per_s.clone(), bytes_per_s),
-        ("network, both directions", network, bytes_per_s),
-    ];
-    let mut columns =
-        vec![Column { key: "reading".to_owned(), title: "mean of".to_owned(), numeric: false }];
-    for (kind, _) in seen {
-        let title = kind.letter().to_owned();
-        columns.push(Column { key: title.clone(), title, numeric: true });
-    }
-    let row = |(name, read, text): Row| {
-        let cells = seen.iter().map(|(_, blocks)| shown(mean_of(blocks, read), text));
-        std::iter::once(Value::words(name)).chain(cells).collect()
-    };
-    Table {
-        key: "host".to_owned(),
-        title: "The host beside the tests".to_owned(),
-        note: "Means of one reading a second over the judged part of the valid blocks. What the \
-               neighbour causes here explains a block and never removes it."
-            .to_owned(),
-        columns,
-        rows: if seen.is_empty() { Vec::new() } else { readings.into_iter().map(row).collect() },
-        empty: "not seen: no valid block".to_owned(),
-    }
-}
-
-fn workload_memory(sample: &HostSample, name: &str) -> Reading<f64> {
-    let found = sample.workload_memory_bytes.iter().find(|(workload, _)| workload == name);
-    found.map_or_else(
-        || Err(Missing("it did not run, or was not supervised".to_owned())),
-        |(_, bytes)| bytes.clone().map(|bytes| bytes as f64),
-    )
-}
-
-fn network(_: &Placed<'_>, sample: &HostSample) -> Reading<f64> {
-    let received = sample.network_receive_bytes_per_s.clone()?;
-    Ok(received + sample.network_transmit_bytes_per_s.clone()?)
-}
-
-fn core_text(value: f64) -> Value {
-    let mut shown = format::cores(value);
-    shown.text += " cores";
-    shown
-}
-
-fn plain(value: f64) -> Value {
-    format::value_with_text(value, "count", format::number(value))
-}
-
-fn megahertz(value: f64) -> Value {
-    format::value_with_text(value, "MHz", format!("{} MHz", format::number(value)))
-}
-
-fn bytes(value: f64) -> Value {
-    format::value_with_text(value, "B", format::bytes(value))
-}
-
-fn bytes_per_s(value: f64) -> Value {
-    format::value_with_text(value, "B/s", format!("{}/s", format::bytes(value)))
 }

@@ -7,6 +7,7 @@ mod formulas;
 mod gates;
 mod host;
 mod inputs;
+mod observed;
 mod ordered;
 mod pool;
 mod reclaim;
@@ -17,4 +18,5 @@ mod tables;
 mod timeline;
 
 pub use inputs::{DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass};
+pub(crate) use observed::NOT_COMPARED;
 pub use report::build;

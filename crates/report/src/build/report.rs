@@ -15,7 +15,6 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
     let samples = stream_samples(&pool, workload);
     let as_of = inputs.as_of.or(inputs.verdict.as_of);
     let (drill_chart, drill_table) = reclaim::drills(&pool);
-    let (host_chart, host_table) = host::host(&pool);
     Report {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -39,9 +38,9 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
             latency: charts::latency(inputs, &samples),
             steps: charts::steps(inputs, &pool),
             timeline: timeline::timeline(&pool),
-            host: host_chart,
+            host: host::host(&pool),
             drills: drill_chart,
         },
-        tables: tables::tables(inputs, &pool, drill_table, host_table),
+        tables: tables::tables(inputs, &pool, drill_table),
     }
 }

@@ -8,20 +8,16 @@ use cotenant_core::verdict::Unit;
 use super::facts;
 use super::formulas::formulas;
 use super::inputs::ReportInputs;
+use super::observed;
 use super::pool::{Placed, Pool};
 use crate::format;
 use crate::model::{Column, Table, Value};
 
 /// All tables, in the order in which they are shown.
-pub(super) fn tables(
-    inputs: &ReportInputs<'_>,
-    pool: &Pool<'_>,
-    drills: Table,
-    host: Table,
-) -> Vec<Table> {
-    vec![
-        drills,
-        host,
+pub(super) fn tables(inputs: &ReportInputs<'_>, pool: &Pool<'_>, drills: Table) -> Vec<Table> {
+    let mut tables = vec![drills];
+    tables.extend(observed::tables(pool));
+    tables.extend([
         clients(pool),
         audits(inputs.runs),
         rejected(pool),
@@ -30,7 +26,8 @@ pub(super) fn tables(
         runs(inputs.runs),
         fingerprint(inputs.runs),
         formulas(),
-    ]
+    ]);
+    tables
 }
 
 fn column(key: &str, title: &str, numeric: bool) -> Column {

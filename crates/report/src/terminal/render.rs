@@ -4,6 +4,7 @@ use anstyle::Style;
 
 use super::layout::{Columns, pad, row, width, wrap};
 use super::paper::{Paper, TerminalOptions, marked, style_of};
+use crate::build::NOT_COMPARED;
 use crate::model::{
     FindingView, GateView, MissingView, Report, State, Story, StoryRow, Table, Value,
 };
@@ -18,6 +19,7 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     facts(&mut paper, report);
     story(&mut paper, &report.story);
     gates(&mut paper, &report.gates);
+    engine(&mut paper, &report.tables);
     left_out(&mut paper, &report.tables);
     next_steps(&mut paper, report);
     paper.text
@@ -228,6 +230,37 @@ fn reason(paper: &mut Paper, finding: &FindingView) {
         let text = format!("missing: {} ({})", missing.what, missing.minutes_text);
         paper.paragraph(indent, &text);
         paper.command(8, &missing.command);
+    }
+}
+
+/// Whether client and engine agree, one line for each latency that both tell. What one of them does not
+/// tell is on the page.
+fn engine(paper: &mut Paper, tables: &[Table]) {
+    let Some(table) = tables.iter().find(|table| table.key == "engine") else { return };
+    let place = |key: &str| table.columns.iter().position(|column| column.key == key);
+    let keys = ["test", "latency", "client_p95_s", "engine_p95", "answer", "why"].map(place);
+    let [Some(test), Some(latency), Some(client), Some(engine), Some(answer), Some(why)] = keys
+    else {
+        return;
+    };
+    let is_told =
+        |cells: &&Vec<Value>| cells.get(answer).is_some_and(|cell| cell.text != NOT_COMPARED);
+    let mut told = table.rows.iter().filter(is_told).peekable();
+    if told.peek().is_none() {
+        return;
+    }
+    paper.heading(&table.title);
+    for cells in told {
+        let text = |place: usize| cells.get(place).map_or("", |cell| cell.text.as_str());
+        let seen = cells.get(client).is_some_and(|cell| cell.state == State::Known);
+        let p95 = if seen {
+            format!(" (p95 {}, engine {})", text(client), text(engine))
+        } else {
+            String::new()
+        };
+        let line =
+            format!("{}, {}{p95}: {}; {}", text(test), text(latency), text(answer), text(why));
+        paper.paragraph("• ", &line);
     }
 }
 

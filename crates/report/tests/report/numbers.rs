@@ -3,7 +3,7 @@
 use crate::support::samples;
 use cotenant_core::evidence::{Condition, Outcome};
 use cotenant_core::verdict::Validity;
-use cotenant_report::{AxisScale, Report, SeriesKind, State, StoryCell, Word};
+use cotenant_report::{AxisScale, Report, SeriesKind, State, StoryCell, Value, Word};
 
 fn cell<'a>(report: &'a Report, key: &str, letters: &str) -> &'a StoryCell {
     let column = report.story.columns.iter().position(|column| column.letters == letters).unwrap();
@@ -139,12 +139,55 @@ fn classes_are_never_averaged() {
 #[test]
 fn missing_host_readings_are_no_zeros() {
     let report = samples().swap_remove(0).report();
-    let table = report.tables.iter().find(|table| table.key == "host").unwrap();
+    let table = report.tables.iter().find(|table| table.key == "covariates").unwrap();
     let clock = table.rows.iter().find(|row| row[0].text == "CPU clock").unwrap();
     assert_eq!(clock[1].state, State::Missing);
     assert!(clock[1].text.contains("names no clock"), "{}", clock[1].text);
     let alone = &report.charts.host.bars[0];
     assert_eq!(alone.segments[1].value.state, State::Missing);
+}
+
+/// Cells of the row that begins with these texts.
+fn cells<'r>(report: &'r Report, table: &str, begins: &[&str]) -> Vec<&'r Value> {
+    let table = report.tables.iter().find(|found| found.key == table).unwrap();
+    let is_it = |row: &&Vec<Value>| begins.iter().zip(*row).all(|(text, cell)| *text == cell.text);
+    table.rows.iter().find(is_it).unwrap().iter().collect()
+}
+
+#[test]
+fn the_engines_account_stands_beside_the_clients() {
+    let report = samples().swap_remove(0).report();
+    let table = report.tables.iter().find(|table| table.key == "engine").unwrap();
+    let at = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
+    let first = cells(&report, "engine", &["A", "time to first token"]);
+    assert!(["agrees", "differs, explained"].contains(&first[at("answer")].text.as_str()));
+    let (client, engine) = (first[at("client_mean_s")].value, first[at("engine_mean_s")].value);
+    assert!((client.unwrap() - engine.unwrap() - 0.0005).abs() < 1e-6);
+    assert!(first[at("engine_p95")].text.contains(" to "), "{:?}", first[at("engine_p95")]);
+    let gaps = cells(&report, "engine", &["A", "gap between tokens"]);
+    assert_eq!(gaps[at("client_p95_s")].state, State::Missing);
+    assert!(gaps[at("why")].text.contains("no such histogram"));
+    let queue = cells(&report, "engine", &["C", "time in the queue"]);
+    assert_eq!(queue[at("answer")].text, "agrees");
+    assert!(cells(&report, "engine_counts", &["preemptions"])[1].value == Some(0.0));
+    let remark = &report.tables.iter().find(|t| t.key == "engine_remarks").unwrap().rows[0];
+    assert!(remark[0].text.contains("more"), "{remark:?}");
+}
+
+#[test]
+fn readings_stand_with_mean_and_percentile_by_phase() {
+    let report = samples().swap_remove(0).report();
+    let table = report.tables.iter().find(|table| table.key == "covariates").unwrap();
+    let at = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
+    let pressure = cells(&report, "covariates", &["CPU pressure, some task waited"]);
+    let (mean, p95) = (pressure[at("C mean")].value.unwrap(), pressure[at("C p95")].value.unwrap());
+    assert!(mean > pressure[at("A mean")].value.unwrap() && p95 >= mean);
+    assert_eq!(pressure[at("C, saving mean")].state, State::Known);
+    let none = cells(&report, "covariates", &["GPUs"]);
+    assert!(none[1].text.contains("no GPU was read"), "{:?}", none[1]);
+    let running = cells(&report, "covariates", &["requests running in the engine"]);
+    assert_eq!(running[at("B mean")].state, State::Missing);
+    assert!(running[at("C mean")].value.is_some());
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use cotenant_core::evidence::{
     Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    EnforcementAudit, Fingerprint, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot,
-    PlannedBlock, Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Run, Situation,
-    StepRecord, TestedLoad, TokenSource,
+    EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint, HostSample,
+    Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock, Pressure, ReclaimDrill, Remedy,
+    RequestRecord, ResumeCheck, Run, Situation, StepRecord, TestedLoad, TokenSource,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -162,6 +162,7 @@ fn block(dice: &mut Dice, plan: PlannedBlock, started: jiff::Timestamp) -> Block
         Vec::new()
     };
     let rejected = plan.index == 7;
+    let engine = (plan.condition != Condition::B).then(|| engine(&requests));
     let host = (0..BLOCK_S).map(|second| sample(dice, &plan, second, rejected)).collect();
     Block {
         plan,
@@ -188,7 +189,52 @@ fn block(dice: &mut Dice, plan: PlannedBlock, started: jiff::Timestamp) -> Block
             Vec::new()
         },
         load_factor: 1.0,
-        observed: Observed::default(),
+        observed: Observed { engine, ..Observed::default() },
+    }
+}
+
+/// An engine whose clock sees each request half a millisecond after it was sent, and whose queue is
+/// a tenth of the time to first token.
+fn engine(requests: &[RequestRecord]) -> EngineObservation {
+    let judged = 5 * SECOND / 2..21 * SECOND;
+    let first: Vec<f64> = requests
+        .iter()
+        .filter_map(|request| {
+            let first_ns = request.first_token_ns.filter(|ns| judged.contains(ns))?;
+            Some((first_ns - request.sent_ns? - 500_000) as f64 / 1e9)
+        })
+        .collect();
+    let part = |share: f64| first.iter().map(|first_s| first_s * share).collect::<Vec<_>>();
+    EngineObservation {
+        engine: "embedded engine".to_owned(),
+        from_ns: judged.start,
+        until_ns: judged.end,
+        histograms: vec![
+            histogram("ttft_s", &first),
+            histogram("queue_time_s", &part(0.1)),
+            histogram("prefill_s", &part(0.9)),
+        ],
+        counters: vec![
+            ("finished_requests".to_owned(), first.len() as f64),
+            ("preemptions".to_owned(), 0.0),
+        ],
+        gauges: vec![EngineGauge {
+            metric: "running_requests".to_owned(),
+            readings: (0..BLOCK_S).map(|second| (second * SECOND, (second % 3) as f64)).collect(),
+        }],
+        remarks: vec!["vllm:a and vllm:b tell the same: read once".to_owned()],
+    }
+}
+
+fn histogram(metric: &str, values_s: &[f64]) -> EngineHistogram {
+    let bounds = vec![0.025, 0.05, 0.1, 0.25, 0.5, 1.0, f64::INFINITY];
+    let below = |bound: &f64| values_s.iter().filter(|value| *value <= bound).count() as f64;
+    EngineHistogram {
+        metric: metric.to_owned(),
+        cumulative: bounds.iter().map(below).collect(),
+        bounds,
+        count: values_s.len() as f64,
+        sum: Some((values_s.iter().sum::<f64>() * 1e6).round() / 1e6),
     }
 }
 
