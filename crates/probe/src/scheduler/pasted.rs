@@ -107,31 +107,37 @@ fn what_is(lines: &[&str]) -> &'static str {
     }
 }
 
-/// A passage that is YAML or JSON as a whole. Dots that stand for what was left out are passed over.
+/// A passage that is YAML as a whole, indented or not. Dots that stand for what was left out are passed
+/// over; the object ends where a line is indented less.
 fn object_passage(reading: &mut Reading, lines: &[&str], first_line: u64) -> bool {
     let begins = |line: &&str| {
-        ["apiVersion:", "kind:", "status:", "metadata:", "spec:"]
-            .iter()
-            .any(|key| line.starts_with(key))
+        let bare = line.trim_start();
+        ["apiVersion:", "kind:", "status:"].iter().any(|key| bare.starts_with(key))
     };
-    let Some(start) = lines.iter().position(|line| begins(&line)) else { return false };
+    let Some(start) = lines.iter().position(begins) else { return false };
+    let indent = indented_by(lines[start]);
     let mut dots = 0;
-    let kept: Vec<&str> = lines[start..]
-        .iter()
-        .map(|line| {
-            let is_dots = line.trim() == "...";
-            dots += usize::from(is_dots);
-            if is_dots { "" } else { *line }
-        })
-        .collect();
+    let mut kept: Vec<&str> = Vec::new();
+    for line in &lines[start..] {
+        let bare = line.trim();
+        if bare == "..." {
+            dots += 1;
+            kept.push("");
+        } else if bare.is_empty() {
+            kept.push("");
+        } else if indented_by(line) < indent {
+            break;
+        } else {
+            kept.push(line.get(indent..).unwrap_or_default());
+        }
+    }
     let Ok(documents) = yaml::documents(&kept.join("\n")) else { return false };
     let mut found = false;
     for document in documents {
         let line = first_line + start as u64 + document.line.saturating_sub(1);
-        found |= object::read(reading, &document.value, Some(line));
-        if !found {
-            found |= status_of_another(reading, &document.value, line);
-        }
+        let is_read = object::read(reading, &document.value, Some(line))
+            || status_of_another(reading, &document.value, line);
+        found |= is_read;
     }
     if found && dots > 0 {
         reading.caveat("three dots stand for parts of an object that were left out");
@@ -215,7 +221,7 @@ fn resources(reading: &mut Reading, lines: &[&str], start: usize, first_line: u6
         let bare = line.trim();
         match bare {
             "Capacity:" if node.capacity.is_empty() => {
-                (in_allocatable, has_heading) = (false, true)
+                (in_allocatable, has_heading) = (false, true);
             }
             "Allocatable:" => (in_allocatable, has_heading) = (true, true),
             "..." => {}

@@ -53,7 +53,7 @@ pub fn recognise(file: &str, bytes: &[u8]) -> Option<Kind> {
 /// # Errors
 ///
 /// A [`ReadError`] that says what the file is instead, where that shows, and the way out.
-pub fn read(file: &str, bytes: &[u8]) -> Result<Reading, Box<ReadError>> {
+pub fn read(file: &str, bytes: &[u8]) -> Result<Reading, ReadError> {
     let Decoded { body, caveats } = decode(file, bytes)?;
     let Some(form) = form(file, &body)? else { return Err(unknown(file, &body)) };
     let mut reading = match form {
@@ -91,7 +91,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Reading, Box<ReadError>> {
 }
 
 /// Tells the form of a text. Everything is told by content; errors are texts that are known and refused.
-fn form(file: &str, body: &str) -> Result<Option<Form>, Box<ReadError>> {
+fn form(file: &str, body: &str) -> Result<Option<Form>, ReadError> {
     if let Some(refusal) = said_by_a_tool(file, body) {
         return Err(refusal);
     }
@@ -131,7 +131,7 @@ fn form(file: &str, body: &str) -> Result<Option<Form>, Box<ReadError>> {
     Ok(pasted_form(file, body))
 }
 
-fn json_form(file: &str, body: &str) -> Result<Option<Form>, Box<ReadError>> {
+fn json_form(file: &str, body: &str) -> Result<Option<Form>, ReadError> {
     if let Some(kind) = template::kind_of(body) {
         return Ok(Some(Form::Template(kind)));
     }
@@ -163,19 +163,23 @@ fn is_known(root: &Value) -> bool {
 
 fn looks_known(body: &str) -> bool {
     let head: String = body.chars().take(4096).collect();
-    [
-        "\"apiVersion\"",
-        "openapi/",
-        "openapi\\/",
-        "data_parser",
-        "\"job_state\"",
-        "\"slurmd_version\"",
-    ]
-    .iter()
-    .any(|mark| head.contains(mark))
+    let has = |mark: &str| head.contains(mark);
+    let is_answer =
+        has("\"meta\"") && (has("\"Slurm\"") || has("\"slurm\"")) || has("\"last_update\"");
+    is_answer
+        || [
+            "\"apiVersion\"",
+            "openapi/",
+            "openapi\\/",
+            "data_parser",
+            "\"job_state\"",
+            "\"slurmd_version\"",
+        ]
+        .iter()
+        .any(|mark| has(mark))
 }
 
-fn document(file: &str, root: &Value) -> Result<Reading, Box<ReadError>> {
+fn document(file: &str, root: &Value) -> Result<Reading, ReadError> {
     if let Some(read) = json::read(file, root) {
         return read;
     }
@@ -186,7 +190,7 @@ fn document(file: &str, root: &Value) -> Result<Reading, Box<ReadError>> {
 }
 
 /// YAML of objects alone: pasted texts with other things between are not.
-fn yaml_form(file: &str, body: &str) -> Result<Option<Form>, Box<ReadError>> {
+fn yaml_form(file: &str, body: &str) -> Result<Option<Form>, ReadError> {
     let has = |key: &str| body.lines().any(|line| line.starts_with(key));
     let is_object = has("apiVersion:") && has("kind:");
     if !is_object && !has("status:") || body.contains("-------- block --------") {
@@ -252,7 +256,7 @@ const TOOLS: &[&str] = &[
 ];
 
 /// A text that a program printed in place of what it was asked for.
-fn said_by_a_tool(file: &str, body: &str) -> Option<Box<ReadError>> {
+fn said_by_a_tool(file: &str, body: &str) -> Option<ReadError> {
     let first = body.lines().find(|line| !line.trim().is_empty())?.trim();
     let way_out = "mend what the program complains of and run it again";
     let tool = TOOLS.iter().find(|tool| {
@@ -299,7 +303,7 @@ fn said_by_a_tool(file: &str, body: &str) -> Option<Box<ReadError>> {
     })
 }
 
-fn unknown(file: &str, body: &str) -> Box<ReadError> {
+fn unknown(file: &str, body: &str) -> ReadError {
     let way_out = "give what sacct -P, squeue, sinfo, scontrol show, sdiag, sshare or sacctmgr print (as text or \
                    JSON), or what kubectl get -o json, -o yaml, kubectl get or kubectl describe print";
     let trimmed = body.trim_start();
@@ -323,6 +327,17 @@ fn unknown(file: &str, body: &str) -> Box<ReadError> {
         );
     }
     let first = body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let is_list_of_commands = body.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words == ["command", "status", "invocation"]
+    });
+    if is_list_of_commands {
+        return ReadError::file(
+            file,
+            "a record of which commands were run, without what they printed",
+            "give the files that it names",
+        );
+    }
     ReadError::file(
         file,
         format!("a text of no scheduler that is known, which begins «{}»", shortened(first)),

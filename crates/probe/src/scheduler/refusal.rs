@@ -29,20 +29,11 @@ impl std::error::Error for ReadError {}
 
 impl ReadError {
     /// The whole file is refused.
-    pub(super) fn file(
-        file: &str,
-        what: impl Into<String>,
-        way_out: impl Into<String>,
-    ) -> Box<Self> {
-        Box::new(Self {
-            file: file.to_owned(),
-            line: None,
-            what: what.into(),
-            way_out: way_out.into(),
-        })
+    pub(super) fn file(file: &str, what: impl Into<String>, way_out: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line: None, what: what.into(), way_out: way_out.into() }
     }
 
-    pub(super) fn at(mut self: Box<Self>, line: u64) -> Box<Self> {
+    pub(super) fn at(mut self, line: u64) -> Self {
         self.line = Some(line);
         self
     }

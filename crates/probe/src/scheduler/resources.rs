@@ -80,10 +80,21 @@ pub(super) fn tres(text: &str) -> Stated<Vec<Tres>> {
     }
     let mut list = Vec::new();
     for part in text.trim().split(',') {
-        let Some((name, amount)) = part.split_once('=') else {
-            return unreadable(text);
-        };
-        list.push(Tres { name: name.trim().to_owned(), amount: tres_amount(name, amount) });
+        list.push(match part.split_once('=') {
+            Some((name, amount)) => {
+                Tres { name: name.trim().to_owned(), amount: tres_amount(name, amount) }
+            }
+            // Some versions write generic resources as they are asked for: `gres/gpfs:ess:1`.
+            None if part.starts_with("gres/") && text.contains('=') => {
+                let entry = gres_entry(part);
+                let name = match entry.model {
+                    Some(model) => format!("gres/{}:{model}", entry.name),
+                    None => format!("gres/{}", entry.name),
+                };
+                Tres { name, amount: entry.count.map(|count| count as f64) }
+            }
+            None => return unreadable(text),
+        });
     }
     Ok(list)
 }

@@ -18,7 +18,7 @@ pub(super) struct Decoded {
 }
 
 /// The text of a file. Bytes that are not UTF-8 stand as `�` and are counted: job names come from users.
-pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<Decoded, Box<ReadError>> {
+pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<Decoded, ReadError> {
     let unpacked = match bytes {
         [0x1f, 0x8b, ..] => Some(bounded(file, "gzip", MultiGzDecoder::new(bytes))?),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
@@ -77,7 +77,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, name: &str, caveats: &mut Vec<S
     char::decode_utf16(units).map(|one| one.unwrap_or('\u{fffd}')).collect()
 }
 
-fn bounded(file: &str, name: &str, decoder: impl Read) -> Result<Vec<u8>, Box<ReadError>> {
+fn bounded(file: &str, name: &str, decoder: impl Read) -> Result<Vec<u8>, ReadError> {
     let mut unpacked = Vec::new();
     decoder
         .take(TEXT_BYTES_MAX + 1)
@@ -89,7 +89,7 @@ fn bounded(file: &str, name: &str, decoder: impl Read) -> Result<Vec<u8>, Box<Re
     Ok(unpacked)
 }
 
-fn damaged(file: &str, name: &str, error: &std::io::Error) -> Box<ReadError> {
+fn damaged(file: &str, name: &str, error: &std::io::Error) -> ReadError {
     ReadError::file(
         file,
         format!("a damaged {name} file: {error}"),
@@ -97,7 +97,7 @@ fn damaged(file: &str, name: &str, error: &std::io::Error) -> Box<ReadError> {
     )
 }
 
-fn too_large(file: &str) -> Box<ReadError> {
+fn too_large(file: &str) -> ReadError {
     ReadError::file(
         file,
         format!("a file of more than {} MiB of text", TEXT_BYTES_MAX >> 20),

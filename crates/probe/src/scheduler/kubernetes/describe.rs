@@ -102,7 +102,7 @@ fn field<'a>(lines: &[&'a str], key: &str) -> Option<&'a str> {
 fn section<'a, 'b>(lines: &'b [&'a str], heading: &str) -> &'b [&'a str] {
     let is_heading =
         |line: &&str| line.strip_prefix(heading).is_some_and(|rest| rest.starts_with(':'));
-    let Some(start) = lines.iter().position(|line| is_heading(&line)) else { return &[] };
+    let Some(start) = lines.iter().position(is_heading) else { return &[] };
     let rest = &lines[start + 1..];
     let end = rest
         .iter()
@@ -239,7 +239,7 @@ fn node(reading: &mut Reading, first: usize, lines: &[&str]) {
     node.name = field(lines, "Name").map_or(Err(Absence::NotInFile), word);
     node.conditions = condition_table(section(lines, "Conditions"));
     if let Some(ready) = node.conditions.iter().find(|one| one.kind == "Ready") {
-        node.ready = ready.status.clone();
+        node.ready.clone_from(&ready.status);
     }
     node.is_cordoned = match field(lines, "Unschedulable") {
         Some("true") => Ok(true),
@@ -311,7 +311,7 @@ fn workload(reading: &mut Reading, first: usize, lines: &[&str]) {
             "Status" => open.status = Ok(value.to_owned()),
             // The last field of each condition.
             "Type" => {
-                open.kind = value.to_owned();
+                value.clone_into(&mut open.kind);
                 workload.conditions.push(open.clone());
             }
             _ => {}

@@ -66,14 +66,18 @@ fn requests(value: &Value) -> Vec<Amount> {
         at(value, &["status", "admission"]).map_or(&[][..], |one| items(one, "podSetAssignments"));
     if !held.is_empty() {
         for set in held {
-            amounts(set.get("resourceUsage"), |_| true).into_iter().for_each(|one| add(one, 1.0));
+            for one in amounts(set.get("resourceUsage"), |_| true) {
+                add(one, 1.0);
+            }
         }
         return sum;
     }
     let asked = value.get("status").map_or(&[][..], |status| items(status, "resourceRequests"));
     if !asked.is_empty() {
         for set in asked {
-            amounts(set.get("resources"), |_| true).into_iter().for_each(|one| add(one, 1.0));
+            for one in amounts(set.get("resources"), |_| true) {
+                add(one, 1.0);
+            }
         }
         return sum;
     }
@@ -88,7 +92,9 @@ fn requests(value: &Value) -> Vec<Amount> {
             } else {
                 of("limits")
             };
-            asked.into_iter().for_each(|one| add(one, times));
+            for one in asked {
+                add(one, times);
+            }
         }
     }
     sum
@@ -130,7 +136,7 @@ pub(in super::super) fn settle(workload: &mut Workload) {
         let message = quota.message.clone().unwrap_or_default();
         workload.quota_short = shortages(&message);
         workload.wait = Ok(wait_of(&reason, &message));
-        workload.wait_message = quota.message.clone();
+        workload.wait_message.clone_from(&quota.message);
         return;
     }
     if workload.has_quota == Ok(true) && workload.is_admitted != Ok(true) {

@@ -79,8 +79,9 @@ fn reasons(text: &str) -> (Vec<NodesRefused>, Option<String>) {
                     last.reason.push_str(words);
                 }
                 None => {
-                    rest =
-                        Some(rest.map_or_else(|| words.to_owned(), |all| format!("{all}, {words}")))
+                    rest = Some(
+                        rest.map_or_else(|| words.to_owned(), |all| format!("{all}, {words}")),
+                    );
                 }
             },
         }

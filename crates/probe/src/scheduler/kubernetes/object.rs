@@ -109,13 +109,13 @@ fn one(reading: &mut Reading, place: Place, object: &Value) {
         "Node" => Reading::keep(&mut reading.kubernetes_nodes, left_out, pod::node(place, object)),
         "Event" => Reading::keep(&mut reading.events, left_out, pod::event(place, object)),
         "Workload" => {
-            Reading::keep(&mut reading.workloads, left_out, kueue::workload(place, object))
+            Reading::keep(&mut reading.workloads, left_out, kueue::workload(place, object));
         }
         "ClusterQueue" => kueue::queue(reading, place, "ClusterQueue", object),
         "LocalQueue" => kueue::queue(reading, place, "LocalQueue", object),
         "Cohort" => kueue::queue(reading, place, "Cohort", object),
         "ResourceFlavor" => {
-            Reading::keep(&mut reading.flavors, left_out, kueue::flavor(place, object))
+            Reading::keep(&mut reading.flavors, left_out, kueue::flavor(place, object));
         }
         "" if is_workload(object) => {
             Reading::keep(&mut reading.workloads, left_out, kueue::workload(place, object));

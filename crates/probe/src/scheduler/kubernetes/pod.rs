@@ -135,7 +135,11 @@ fn containers(pod: &mut Pod, value: &Value) {
     let is_ready = |one: &&Value| one.get("ready").and_then(Value::as_bool) == Some(true);
     pod.containers_ready = Ok(statuses.iter().filter(is_ready).count() as u64);
     pod.restarts = Ok(statuses.iter().filter_map(|one| whole(one.get("restartCount")).ok()).sum());
-    let prepared = items(status, "initContainerStatuses");
+    // Of containers that prepare only those that did not get through say something.
+    let got_through = |one: &&Value| {
+        at(one, &["state", "terminated", "exitCode"]).and_then(Value::as_i64) != Some(0)
+    };
+    let prepared = items(status, "initContainerStatuses").iter().filter(got_through);
     for one in statuses.iter().chain(prepared) {
         let waiting = at(one, &["state", "waiting", "reason"]);
         let ended = at(one, &["state", "terminated", "reason"]);

@@ -222,9 +222,10 @@ fn row<'a>(
             workload.cluster_queue = stated("RESERVED IN");
             workload.has_quota = Ok(workload.cluster_queue.is_ok());
             workload.is_admitted = Ok(get("ADMITTED").eq_ignore_ascii_case("true"));
-            workload.is_finished = match has("FINISHED") {
-                true => Ok(get("FINISHED").eq_ignore_ascii_case("true")),
-                false => Err(Absence::NotInFile),
+            workload.is_finished = if has("FINISHED") {
+                Ok(get("FINISHED").eq_ignore_ascii_case("true"))
+            } else {
+                Err(Absence::NotInFile)
             };
             // The table says that quota is missing, and never why.
             workload.wait = match (workload.has_quota == Ok(true), workload.is_admitted == Ok(true))

@@ -73,7 +73,7 @@ fn unnamed(file: &str, rows: &[Vec<&str>]) -> bool {
         cell.is_empty() || count(cell).is_ok() || (cell.contains('=') && tres(cell).is_ok())
     };
     let are_limits = rows.iter().all(|row| {
-        row.iter().skip(2).all(|cell| is_limit(cell))
+        row.iter().skip(2).all(is_limit)
             && row.iter().take(2).any(|cell| !cell.trim().is_empty() && count(cell).is_err())
     });
     let has_root = rows.iter().any(|row| {
@@ -90,7 +90,7 @@ pub(in super::super) fn read(
     text: &str,
     kind: Kind,
     form: Accounts,
-) -> Result<Reading, Box<ReadError>> {
+) -> Result<Reading, ReadError> {
     let mut reading = Reading::new(file, kind);
     match form {
         Accounts::Shares => shares(&mut reading, text),

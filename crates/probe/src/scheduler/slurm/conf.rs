@@ -67,7 +67,7 @@ pub(in super::super) fn read(file: &str, text: &str, kind: Kind) -> Reading {
             Kind::SlurmPing => ping(&mut reading, place, bare),
             Kind::SlurmConf if begins(bare, "NodeName") => node(&mut reading, place, bare),
             Kind::SlurmConf if begins(bare, "PartitionName") => {
-                partition(&mut reading, place, bare)
+                partition(&mut reading, place, bare);
             }
             Kind::GresConf if !begins(bare, "AutoDetect") => gres_line(&mut reading, place, bare),
             _ => match bare.split_once('=') {
@@ -137,8 +137,7 @@ fn ping(reading: &mut Reading, place: Place, line: &str) {
 
 fn node(reading: &mut Reading, place: Place, line: &str) {
     let mut node = Node::at(place);
-    let with = |key: &str| value(line, key).map_or(Err(Absence::NotInFile), word);
-    node.name = with("NodeName");
+    node.name = value(line, "NodeName").map_or(Err(Absence::NotInFile), word);
     node.cpus = value(line, "CPUs").map_or(Err(Absence::NotInFile), count);
     node.memory_mib = value(line, "RealMemory").map_or(Err(Absence::NotInFile), number);
     node.gres = value(line, "Gres").map_or(Err(Absence::NotInFile), gres);

@@ -13,7 +13,7 @@ use super::words::{is_live, job_state, node_states, wait_of};
 /// Puts a cell into a job. What the cell cannot mean becomes an absence with its text.
 pub(super) fn set_job(job: &mut Job, field: Field, cell: &str) {
     match field {
-        Field::JobId => job.id = word(cell),
+        Field::JobId if job.id.is_err() || cell.contains('_') => job.id = word(cell),
         Field::JobName => {
             // Users may call their job "None".
             let name = cell.trim();
@@ -22,7 +22,7 @@ pub(super) fn set_job(job: &mut Job, field: Field, cell: &str) {
         Field::User => job.user = word(cell),
         Field::Account => job.account = word(cell),
         Field::Partition => {
-            job.partition = word(cell).map(|name| name.trim_end_matches('*').to_owned())
+            job.partition = word(cell).map(|name| name.trim_end_matches('*').to_owned());
         }
         Field::Qos => job.qos = word(cell),
         Field::Cluster => job.cluster = word(cell),

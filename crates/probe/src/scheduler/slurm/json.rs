@@ -57,22 +57,19 @@ fn list_of(root: &Value) -> Option<&'static str> {
 /// Jobs of the accounting have their times in an object of their own.
 fn job_kind(root: &Value) -> Kind {
     let first = items(root, "jobs").first();
-    let is_accounting = match first {
-        Some(job) => {
-            job.get("time").is_some() || job.get("tres").is_some() || job.get("state").is_some()
-        }
-        None => {
-            let said = any(root, &["meta"]).map(Value::to_string).unwrap_or_default();
-            said.contains("slurmdbd\"") && said.contains("openapi/slurmdbd")
-                || said.contains("sacct")
-                || said.contains("dbv0")
-        }
+    let is_accounting = if let Some(job) = first {
+        job.get("time").is_some() || job.get("tres").is_some() || job.get("state").is_some()
+    } else {
+        let said = any(root, &["meta"]).map(Value::to_string).unwrap_or_default();
+        said.contains("slurmdbd\"") && said.contains("openapi/slurmdbd")
+            || said.contains("sacct")
+            || said.contains("dbv0")
     };
     if is_accounting { Kind::SlurmAccounting } else { Kind::SlurmQueue }
 }
 
 /// Reads an answer of Slurm; `None` where the document is none.
-pub(in super::super) fn read(file: &str, root: &Value) -> Option<Result<Reading, Box<ReadError>>> {
+pub(in super::super) fn read(file: &str, root: &Value) -> Option<Result<Reading, ReadError>> {
     let list = list_of(root)?;
     if LISTS_NOT_READ.contains(&list) {
         return Some(Err(ReadError::file(

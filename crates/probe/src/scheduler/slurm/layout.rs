@@ -368,13 +368,11 @@ pub(super) fn inferred(rows: &[Vec<&str>]) -> Option<(Kind, Vec<Field>)> {
     Some((Kind::SlurmNodes, fields))
 }
 
+/// Whether all cells of a column pass a test.
+type OfColumn<'a> = dyn Fn(usize, &dyn Fn(&str) -> bool) -> bool + 'a;
+
 /// Which columns of times are which: where two agree with a length of time they are start and end.
-fn times(
-    rows: &[Vec<&str>],
-    width: usize,
-    all: &dyn Fn(usize, &dyn Fn(&str) -> bool) -> bool,
-    fields: &mut [Field],
-) {
+fn times(rows: &[Vec<&str>], width: usize, all: &OfColumn<'_>, fields: &mut [Field]) {
     let columns: Vec<usize> = (0..width)
         .filter(|column| all(*column, &|cell| Field::StartTime.fits(cell)))
         .filter(|column| {

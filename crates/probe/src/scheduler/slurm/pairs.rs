@@ -172,7 +172,7 @@ fn keep(reading: &mut Reading, record: &Record<'_>) {
             reading.keep_node(node);
         }
         Some("PartitionName") => {
-            Reading::keep(&mut reading.partitions, left_out, partition(place, record))
+            Reading::keep(&mut reading.partitions, left_out, partition(place, record));
         }
         Some("ReservationName") => {
             Reading::keep(&mut reading.reservations, left_out, reservation(place, record));
@@ -379,7 +379,7 @@ fn associations(reading: &mut Reading, text: &str) {
                 None => account.to_owned(),
             };
         } else if let (Some(name), true) = (value("QOS"), bare.starts_with("QOS=")) {
-            owner = name.split('(').next().unwrap_or_default().to_owned();
+            name.split('(').next().unwrap_or_default().clone_into(&mut owner);
         }
         for (key, text) in
             list.iter().filter(|(key, text)| key.contains("TRES") && !text.is_empty())

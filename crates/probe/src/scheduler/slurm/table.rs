@@ -116,7 +116,9 @@ fn headed(first: &str, second: Option<&str>, delimiter: char) -> Option<Shape> {
     let mut seen: Vec<Field> = Vec::new();
     for field in &mut fields {
         let is_factor = is_priorities && *field == Field::Qos;
-        if is_factor || (seen.contains(field) && *field != Field::Ignored) {
+        // The job's number may stand there twice: bare, and with its array.
+        let may_repeat = matches!(field, Field::Ignored | Field::JobId);
+        if is_factor || (seen.contains(field) && !may_repeat) {
             *field = Field::Ignored;
         }
         seen.push(*field);
@@ -138,13 +140,26 @@ fn headed(first: &str, second: Option<&str>, delimiter: char) -> Option<Shape> {
     if !strangers.is_empty() {
         caveats.push(format!("columns that are not read: {}", strangers.join(", ")));
     }
+    let places = |line| {
+        words_with_places(line)
+            .into_iter()
+            .map(|(from, until, _)| (from, until))
+            .collect::<Vec<_>>()
+    };
     let spans = match second.filter(|line| is_rule(line) && delimiter == ' ') {
-        Some(rule) => {
-            words_with_places(rule).into_iter().map(|(from, until, _)| (from, until)).collect()
+        Some(rule) => places(rule),
+        // A heading that begins with blanks is set to the right: a column begins where the one before
+        // it ends.
+        None if first.starts_with("   ") => {
+            let mut from = 0;
+            let widen = |(_, until): (usize, usize)| {
+                let span = (from, until);
+                from = until;
+                span
+            };
+            places(first).into_iter().map(widen).collect()
         }
-        None => {
-            words_with_places(first).into_iter().map(|(from, until, _)| (from, until)).collect()
-        }
+        None => places(first),
     };
     let heading = Some(Heading { line: first.to_owned(), spans });
     Some(Shape { kind, delimiter, fields, heading, caveats })
