@@ -1,7 +1,7 @@
 //! The seventeen steps of the method, each with its state: done by which evidence, stale because of
 //! what, or open with the command that does it.
 
-use crate::evidence::{Condition, Run};
+use crate::evidence::{Block, Condition, Run};
 use crate::site::{SharingMode, Site, WorkloadKind};
 use crate::verdict::{GateKind, Ruling, Stale, Verdict, stale};
 
@@ -164,8 +164,7 @@ impl Look<'_> {
     }
 
     fn runs_with(&self, condition: Condition) -> Vec<&Run> {
-        let has =
-            |run: &&Run| run.blocks.iter().any(|b| b.plan.condition == condition && b.is_valid());
+        let has = |run: &&Run| run.blocks.iter().any(|block| counts(block, condition));
         self.runs.iter().filter(has).collect()
     }
 
@@ -192,7 +191,7 @@ impl Look<'_> {
         let blocks: usize = fresh
             .iter()
             .flat_map(|run| &run.blocks)
-            .filter(|block| block.plan.condition == condition && block.is_valid())
+            .filter(|block| counts(block, condition))
             .count();
         let ids: Vec<&str> = fresh.iter().map(|run| run.id.as_str()).collect();
         State::Done(format!("{blocks} blocks in {}", ids.join(", ")))
@@ -253,4 +252,10 @@ impl Look<'_> {
             ruling => State::Done(format!("{}: {}", ruling.word(), self.verdict.reason)),
         }
     }
+}
+
+/// Whether a block is one of a test: what was measured at another rate or under a stressor answers
+/// another question.
+fn counts(block: &Block, condition: Condition) -> bool {
+    block.plan.condition == condition && block.plan.situation.is_ordinary() && block.is_valid()
 }

@@ -6,7 +6,7 @@ use crate::site::{Demand, Inference, Launch, SharingMode, Site, TraceWindow, Tra
 
 /// What evidence must be about.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Expected {
+pub(crate) struct Expected {
     /// Name of the inference workload.
     pub(super) inference: Option<String>,
     /// Name of the neighbour.
@@ -19,7 +19,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// Reads it off the site, for one pair of workloads.
-    pub(super) fn new(
+    pub(crate) fn new(
         site: &Site,
         inference: Option<(&Workload, &Inference)>,
         neighbour: Option<&Workload>,
@@ -58,7 +58,7 @@ impl Expected {
 
     /// In what a stack differs from the declared one, among the aspects that matter. An aspect that
     /// was not observed, or is not declared, is no difference.
-    pub(super) fn differences(
+    pub(crate) fn differences(
         &self,
         print: &Fingerprint,
         matters: impl Fn(Aspect) -> bool,
@@ -91,7 +91,7 @@ impl Expected {
 
 /// Words that the description of a tested load must hold for it to be of the declared kind: bursts
 /// make tails, so a smoother load of the same rate proves nothing.
-pub(super) fn load_words(demand: &Demand) -> Vec<String> {
+pub(crate) fn load_words(demand: &Demand) -> Vec<String> {
     match demand {
         Demand::Trace(trace) => {
             let part = match trace.window {

@@ -2,7 +2,7 @@
 //! that was declared?
 
 use crate::evidence::Condition;
-use crate::site::{InferenceObjectives, SiteKind, WorkloadKind};
+use crate::site::{Inference, InferenceObjectives, SiteKind, Workload, WorkloadKind};
 
 use super::claims::{Claim, rule_failures};
 use super::cpu_limit::cpu_limit;
@@ -23,7 +23,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
             .push(case.declare("an inference workload", "workloads: [{ inference: … }]"));
         return gate(GateKind::Inference, vec![finding]);
     };
-    let classes = declared_classes(case);
+    let classes = declared_classes(workload, inference);
     let inspected = classes.iter().any(|(_, objectives)| is_measurable(objectives));
     if !inspected {
         let mut finding = open(format!("{}: objectives", workload.name), strategy);
@@ -113,8 +113,10 @@ fn soften(case: &Case<'_>, mut finding: Finding, tie: &Tie) -> Finding {
 /// The objectives, per class where classes are declared: results of classes are never averaged. A
 /// class's own objectives stand beside those of the whole workload; where both name one, its own
 /// counts.
-fn declared_classes(case: &Case<'_>) -> Vec<(Option<u16>, InferenceObjectives)> {
-    let Some((workload, inference)) = case.inference else { return Vec::new() };
+pub(crate) fn declared_classes(
+    workload: &Workload,
+    inference: &Inference,
+) -> Vec<(Option<u16>, InferenceObjectives)> {
     let whole = &inference.objectives;
     if workload.classes.is_empty() {
         return vec![(None, whole.clone())];

@@ -35,3 +35,9 @@ pub use gate::{
 pub use isolation::AUDIT_FAULTS;
 pub use judge::{Question, judge};
 pub use stale::{Stale, stale};
+
+pub(crate) use expected::{Expected, load_words};
+pub(crate) use inference::declared_classes;
+pub(crate) use objectives::latency_of;
+pub(crate) use overload::growth;
+pub(crate) use series::{Latency, NoSeries, in_flight, latencies, mean};

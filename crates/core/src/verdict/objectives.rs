@@ -420,7 +420,7 @@ pub(super) struct Judged<'a> {
     pub(super) beyond: Option<Box<dyn Fn(f64) -> bool + 'a>>,
 }
 
-fn latency_of(metric: LatencyMetric) -> series::Latency {
+pub(crate) fn latency_of(metric: LatencyMetric) -> series::Latency {
     match metric {
         LatencyMetric::Ttft => series::Latency::TimeToFirstToken,
         LatencyMetric::Itl => series::Latency::InterToken,

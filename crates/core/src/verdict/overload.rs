@@ -1,6 +1,7 @@
 //! A queue that grows through a block is overload: latencies then grow with the length of the test,
 //! and a percentile of them means nothing.
 
+use crate::evidence::Block;
 use crate::site::Demand;
 use crate::stats;
 
@@ -12,11 +13,11 @@ use super::{Finding, Ruling, Sample, Strategy, series};
 const GROWTH_P: f64 = 0.01;
 
 /// How a block's queue grows.
-struct Growth {
+pub(crate) struct Growth {
     /// Requests per second.
-    per_s: f64,
+    pub(crate) per_s: f64,
     /// Requests that wait (or are open) at the end of the judged interval.
-    backlog: f64,
+    pub(crate) backlog: f64,
 }
 
 /// Whether inference was overloaded in most of these blocks.
@@ -29,7 +30,7 @@ pub(super) fn overload(
     if case.inference.is_some_and(|(_, inf)| matches!(inf.demand, Demand::Ramp { .. })) {
         return None;
     }
-    let growing: Vec<Growth> = members.iter().filter_map(growth).collect();
+    let growing: Vec<Growth> = members.iter().filter_map(|member| growth(member.block)).collect();
     if growing.len() * 2 <= members.len() {
         return None;
     }
@@ -66,8 +67,7 @@ pub(super) fn overload(
 /// Beside the test (with the correction for autocorrelation), the growth must be more than chance
 /// can tell over the judged interval: a request that waits, or several that are open and a quarter of
 /// those that are open at the end.
-fn growth(member: &Member<'_>) -> Option<Growth> {
-    let block = member.block;
+pub(crate) fn growth(block: &Block) -> Option<Growth> {
     let waiting: Vec<(f64, f64)> = block
         .engine_waiting
         .iter()

@@ -4,7 +4,7 @@ use crate::evidence::{Block, ChunkGaps, RequestRecord};
 
 /// A latency that an objective may be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Latency {
+pub(crate) enum Latency {
     /// Time to first token.
     TimeToFirstToken,
     /// Gap between two tokens.
@@ -17,7 +17,7 @@ pub(super) enum Latency {
 
 /// Why a block has no series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoSeries {
+pub(crate) enum NoSeries {
     /// Chunks carried several tokens, so gaps between chunks say nothing of single tokens.
     SeveralTokensPerChunk,
     /// The gaps of some answers were not read.
@@ -28,7 +28,7 @@ pub(super) enum NoSeries {
 ///
 /// A request that the schedule asked for and of which there is no record is +∞ too: what was lost
 /// on the way here must not make an answer better.
-pub(super) fn latencies(
+pub(crate) fn latencies(
     block: &Block,
     latency: Latency,
     class: Option<u16>,
@@ -98,7 +98,7 @@ fn inter_token(block: &Block, requests: &[&RequestRecord]) -> Result<Vec<f64>, N
 }
 
 /// Duration of each judged step, seconds: the printed one, else the time between two lines.
-pub(super) fn step_durations(block: &Block) -> Vec<f64> {
+pub(crate) fn step_durations(block: &Block) -> Vec<f64> {
     let mut before: Option<u64> = None;
     let mut durations = Vec::new();
     for step in &block.steps {
@@ -143,14 +143,14 @@ pub(super) fn tokens_per_step(block: &Block) -> Option<f64> {
 }
 
 /// The mean, where there is a value.
-pub(super) fn mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// What was finished inside the judged interval, per second of it: requests, or the output tokens of
 /// those. Work that piles up and is finished later is not throughput. `None` where nothing was
 /// judged.
-pub(super) fn finished_per_s(block: &Block, class: Option<u16>, tokens: bool) -> Option<f64> {
+pub(crate) fn finished_per_s(block: &Block, class: Option<u16>, tokens: bool) -> Option<f64> {
     let judged_s = block.judged_s();
     let amount: f64 = block
         .requests
@@ -171,7 +171,7 @@ pub(super) fn asked_per_s(block: &Block, class: Option<u16>) -> Option<f64> {
 
 /// Requests that wait or run at evenly spaced instants of the judged interval: (seconds, count).
 /// Where the engine tells nothing of its queue, one that grows still shows here.
-pub(super) fn in_flight(block: &Block) -> Vec<(f64, f64)> {
+pub(crate) fn in_flight(block: &Block) -> Vec<(f64, f64)> {
     const INSTANTS: u64 = 40;
     let length = block.judged_until_ns.saturating_sub(block.judged_from_ns);
     if length < INSTANTS {

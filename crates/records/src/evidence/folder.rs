@@ -37,6 +37,9 @@ pub(super) struct Record {
     pub started: Stamp,
     pub ended: Maybe<Stamp>,
     pub status: StoredStatus,
+    /// Why it is complete although planned blocks are missing: what a search found it knew enough by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<String>,
     pub schedule_sha256: String,
     pub fingerprint: StoredFingerprint,
     pub audits: Vec<StoredAudit>,
@@ -89,6 +92,7 @@ impl Folder {
             started: Stamp(plan.started),
             ended: Maybe(None),
             status: StoredStatus::Running,
+            decided: None,
             schedule_sha256: schedule.sha256.clone(),
             fingerprint: Mirror::mirror(&plan.fingerprint),
             audits: Vec::new(),

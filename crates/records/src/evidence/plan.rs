@@ -53,7 +53,7 @@ pub enum RunStatus {
     Running,
     /// It ended before its schedule did.
     Interrupted,
-    /// Every planned block is there.
+    /// Every planned block is there, or the rule of a search ended it before its last planned look.
     Complete,
 }
 
@@ -94,6 +94,8 @@ pub struct StoredRun {
     pub run: Run,
     /// How far it came.
     pub status: RunStatus,
+    /// Why a search ended before its last planned look, where it did.
+    pub decided: Option<String>,
     /// Why it is left out, if it is.
     pub excluded: Option<Exclusion>,
     /// Digest of the site file that it was made from.

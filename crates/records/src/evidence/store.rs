@@ -283,6 +283,7 @@ fn read_run(
     Ok(StoredRun {
         run,
         status: record.status.restore(),
+        decided: record.decided,
         excluded: history.excluded.clone(),
         site_digest: plan.site_digest,
         warm_up_s: plan.warm_up_s,

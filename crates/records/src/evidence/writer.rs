@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cotenant_core::evidence::{Block, EnforcementAudit, Fingerprint, ResumeCheck};
+use cotenant_core::evidence::{
+    Block, EnforcementAudit, Fingerprint, PlannedBlock, ResumeCheck, Situation,
+};
 use jiff::Timestamp;
 
 use super::block_file::{self, BlockCounts};
@@ -158,6 +160,30 @@ impl RunWriter {
             }
             RunStatus::Complete | RunStatus::Interrupted => {}
         }
+        self.end(status, at)
+    }
+
+    /// Ends a search that knows enough before every planned look was made: the run is complete, and
+    /// its record keeps the reason. Only looks may be left out like this, because their number follows
+    /// from what they saw by a rule that was written down before; the blocks of a comparison must all
+    /// be there, or whoever measures could stop where the result pleases.
+    ///
+    /// Refused: a schedule that holds anything but looks, no look at all, and an empty reason.
+    pub fn finish_decided(mut self, reason: &str, at: Timestamp) -> Result<(), EvidenceError> {
+        let is_look = |plan: &PlannedBlock| matches!(plan.situation, Situation::Search(_));
+        if !self.folder.plan.schedule.iter().all(is_look) {
+            let why = "only a search may end before its schedule";
+            return Err(self.refused(why.to_owned()));
+        }
+        if self.finished().is_empty() || reason.trim().is_empty() {
+            let why = "a search that ends early needs a look and a reason";
+            return Err(self.refused(why.to_owned()));
+        }
+        self.folder.record.decided = Some(reason.to_owned());
+        self.end(RunStatus::Complete, at)
+    }
+
+    fn end(&mut self, status: RunStatus, at: Timestamp) -> Result<(), EvidenceError> {
         self.folder.record.status = Mirror::mirror(&status);
         self.folder.record.ended = Mirror::mirror(&Some(at));
         self.folder.save()?;
