@@ -239,6 +239,9 @@ pub(crate) struct MeasureOptions {
     /// Seed of arrivals, lengths and the order of blocks; without it, a new one for each run
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+    /// Why an endpoint that was found running may be tested without a guard; kept with the evidence
+    #[arg(long, value_name = "REASON")]
+    pub(crate) no_guard: Option<String>,
     /// Folder of the evidence; without it, `evidence` beside the site file
     #[arg(long)]
     pub(crate) evidence: Option<PathBuf>,

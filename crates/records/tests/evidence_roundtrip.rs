@@ -3,7 +3,7 @@
 
 mod evidence_samples;
 
-use cotenant_core::evidence::{Aspect, Fingerprint, Run};
+use cotenant_core::evidence::{Aspect, Condition, Fingerprint, Run, Situation};
 use cotenant_records::evidence::{EvidenceError, ReadWhat, RunStatus, Store};
 use evidence_samples::{ALL, at, audit, block, files, plan, read, resume, write_run};
 
@@ -189,4 +189,43 @@ fn what_a_reader_would_refuse_is_not_written() {
     assert_eq!(left.len(), 3, "the record, the schedule and the lock: {left:?}");
     long.remarks.pop();
     writer.write_block(&long).unwrap();
+}
+
+#[test]
+fn a_search_may_end_before_its_last_look_and_says_why() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::open(root.path()).unwrap();
+    let now = at("2026-11-30T15:00:00Z");
+    let refused = |result: Result<(), EvidenceError>| {
+        assert!(matches!(result, Err(EvidenceError::Refused { .. })), "{result:?}");
+    };
+    let mut search = plan();
+    for (look, planned) in search.schedule.iter_mut().enumerate() {
+        planned.condition = Condition::A;
+        planned.pair = look as u32;
+        planned.remedy = None;
+        planned.situation = Situation::Search(look as u32);
+    }
+    // Nothing was looked at yet.
+    refused(store.create_run(&search).unwrap().finish_decided("enough", now));
+    search.started = at("2026-11-30T14:40:00Z");
+    let mut writer = store.create_run(&search).unwrap();
+    let mut look = block(&plan(), 0, 5);
+    look.plan = search.schedule[0];
+    look.load_factor = 2.5;
+    writer.write_block(&look).unwrap();
+    writer.finish_decided("the interval is narrow", now).unwrap();
+    let id = "20261130T144000Z-capacity";
+    let stored = store.read_run(id, ReadWhat { gaps: true }).unwrap();
+    assert_eq!(stored.status, RunStatus::Complete);
+    assert_eq!(stored.decided.as_deref(), Some("the interval is narrow"));
+    assert_eq!(stored.run.blocks[0].load_factor, 2.5);
+    assert!(store.resume_run(id, now).is_err(), "it is complete");
+
+    // A comparison must have all of its blocks.
+    let mut compared = plan();
+    compared.started = at("2026-11-30T14:50:00Z");
+    let mut writer = store.create_run(&compared).unwrap();
+    writer.write_block(&block(&compared, 0, 5)).unwrap();
+    refused(writer.finish_decided("it pleases", now));
 }

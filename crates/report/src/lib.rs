@@ -26,10 +26,11 @@ pub use export::{Export, ExportFormat, ExportOptions, ExportRefusal, export};
 pub use html::render_html;
 pub use json::{ReadError, from_json, schema, to_json};
 pub use model::{
-    Axis, AxisScale, Charts, Column, ConditionView, CurveChart, CurveSeries, DrillBar, DrillChart,
-    DrillPart, Fact, FindingView, GateView, Headline, HostBar, HostChart, MissingView, NextStep,
-    ReferenceLine, Report, Segment, SeriesKind, SpreadBox, SpreadChart, State, Story, StoryCell,
-    StoryColumn, StoryRow, Table, Tick, TimelineBlock, TimelineChart, TimelineLane, Value, Word,
+    Axis, AxisScale, CapacityView, Charts, Column, ConditionView, CurveChart, CurveSeries,
+    DrillBar, DrillChart, DrillPart, Fact, FindingView, GateView, Headline, HostBar, HostChart,
+    MissingView, NextStep, RateChart, RateLine, ReferenceLine, Report, Segment, SeriesKind,
+    SpreadBox, SpreadChart, State, Story, StoryCell, StoryColumn, StoryRow, Table, Tick,
+    TimelineBlock, TimelineChart, TimelineLane, Value, Word,
 };
 pub use plan::{
     PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_checks, build_plan,

@@ -3,6 +3,7 @@
 use super::backtest::{BacktestQuestion, Held, backtest};
 use super::calendar::lay_out;
 use super::candidates::{Considered, consider, starved, unprotected};
+use super::carried::{tell, with_measured};
 use super::certificates::certificates;
 use super::checks::checks;
 use super::gates::{Unmet, each_once, gates, word};
@@ -21,6 +22,16 @@ use crate::site::{Demand, SiteKind, TableRow, WeeklyWindow, Workload, WorkloadKi
 
 /// Makes a plan. It never refuses: what cannot be planned is missing from it and named.
 pub fn plan(question: &PlanQuestion<'_>) -> Plan {
+    let Some((site, remarks)) = with_measured(question.site, question.capacities) else {
+        return planned(question);
+    };
+    let mut plan = planned(&PlanQuestion { site: &site, ..*question });
+    let left = tell(&mut plan.reserves, remarks);
+    plan.assumptions.extend(left);
+    plan
+}
+
+fn planned(question: &PlanQuestion<'_>) -> Plan {
     let checks = checks(question.site);
     let Some((grid, assumed)) = grid(question) else {
         let missing = "`calendar: { begins: 2026-12-07 }` under `operations`: no day is named on \

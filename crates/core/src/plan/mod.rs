@@ -5,6 +5,7 @@ mod assemble;
 mod backtest;
 mod calendar;
 mod candidates;
+mod carried;
 mod certificates;
 mod checks;
 mod gates;

@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::jobs::{Occurrence, jobs};
 use super::schedule::Effort;
 use super::{InferencePlan, Problem, calendar};
+use crate::capacity::MeasuredCapacity;
 use crate::demand::History;
 use crate::evidence::Origin;
 use crate::site::{Site, TransitionStepKind};
@@ -28,6 +29,8 @@ pub struct PlanQuestion<'a> {
     /// The longest time from a signal to memory really free that drills have shown, where there
     /// were any.
     pub drill_measured: Option<Duration>,
+    /// What searches for capacity have shown, which goes before what is declared.
+    pub capacities: &'a [MeasuredCapacity],
     /// How long to look for a better calendar.
     pub effort: Effort,
     /// Weeks to draw for the promises.

@@ -35,6 +35,11 @@ impl FieldTest {
         Self::Faults,
     ];
 
+    /// The test of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|test| test.name() == name)
+    }
+
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {

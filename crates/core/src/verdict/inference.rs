@@ -15,7 +15,7 @@ use super::{Finding, Gate, GateKind, Ruling, Strategy, points, series};
 
 pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     let mut findings = Vec::new();
-    let Some((workload, _)) = case.inference else {
+    let Some((workload, inference)) = case.inference else {
         let mut finding = open("inference workload", strategy);
         finding.explanation = "the site declares none".into();
         finding

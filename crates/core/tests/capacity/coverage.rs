@@ -145,15 +145,15 @@ fn study() {
         Cell::waiting("M/M/1, wait 50 services", 1, 10.0, 5.0, 470.0),
         Cell::refusing(),
     ] {
-        let tally = cell.study(200);
+        let tally = cell.study(100);
         println!(
             "| {} | {:.2} | {} | {:.1} % | {:.1} % | {:.1} | {:.2} | {:.2} |",
             cell.name,
             cell.truth / cell.queue.stable(),
             tally.trials,
-            100.0 * f64::from(tally.low_wrong) / 200.0,
-            100.0 * f64::from(tally.high_wrong) / 200.0,
-            f64::from(tally.looks) / 200.0,
+            100.0 * f64::from(tally.low_wrong) / 100.0,
+            100.0 * f64::from(tally.high_wrong) / 100.0,
+            f64::from(tally.looks) / 100.0,
             median(&tally.ratios),
             median(&tally.widths),
         );

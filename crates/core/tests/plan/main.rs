@@ -5,6 +5,7 @@
 
 mod backtests;
 mod candidates;
+mod carried;
 mod certificates;
 mod gates;
 mod jobs;

@@ -210,6 +210,7 @@ pub(crate) fn question(site: &Site) -> PlanQuestion<'_> {
         site_file: "site.yaml",
         as_of: None,
         histories: &[],
+        capacities: &[],
         drill_measured: None,
         effort: Effort { steps_max: 8, seed: 1 },
         weeks_drawn: 8,

@@ -65,6 +65,7 @@ pub(crate) fn judged(judging: &Judging<'_>) -> Result<Judged, Failure> {
         as_of: judging.as_of,
         verdict: &verdict,
         runs: &runs,
+        capacities: &cotenant_core::capacity::measured(site, &runs),
         tool_version: concat!("cotenant ", env!("CARGO_PKG_VERSION")),
         notes: judging.notes,
         next_steps: judging.next_steps,
@@ -112,10 +113,9 @@ fn sorted(stored: StoredEvidence) -> (Vec<Run>, Vec<(String, String)>, Vec<Strin
 }
 
 /// The runs that count, from a folder of evidence.
-pub(crate) fn runs(evidence: &Path) -> Result<Vec<Run>, Failure> {
+pub(crate) fn runs(evidence: &Path, what: ReadWhat) -> Result<Vec<Run>, Failure> {
     let store = Store::open(evidence).map_err(|error| evidence_failure(&error))?;
-    let stored =
-        store.read_all(ReadWhat { gaps: false }).map_err(|error| evidence_failure(&error))?;
+    let stored = store.read_all(what).map_err(|error| evidence_failure(&error))?;
     Ok(sorted(stored).0)
 }
 

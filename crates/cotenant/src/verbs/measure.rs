@@ -1,6 +1,7 @@
 //! `cotenant measure`: runs tests A, B and C, and those of the field, and keeps the evidence.
 
 mod field;
+mod guard;
 
 use std::path::Path;
 use std::time::Duration;
@@ -46,7 +47,8 @@ async fn measure(
 ) -> Result<Code, Failure> {
     let campaign = Campaign::parse(&options.tests).map_err(Failure::input)?;
     for test in FieldTest::ALL.into_iter().filter(|test| campaign.field.contains(test)) {
-        field::run(test, options, file, evidence, &interrupt, printer).await?;
+        let place = field::Place { options, file, evidence, interrupt: &interrupt, printer };
+        field::run(test, place).await?;
     }
     let Some(tests) = campaign.compare else { return conclude(file, evidence, printer) };
     let subject = subject(options, file, tests)?;
@@ -92,6 +94,7 @@ async fn resume(
             file.name()
         )));
     };
+    let field = last.options.get("tests").and_then(|word| FieldTest::of_name(word));
     if last.site_digest != file.digest {
         return Err(Failure::input(format!(
             "{} has changed since run {} began, so its blocks cannot be joined by more\n\nhint: \
@@ -101,6 +104,17 @@ async fn resume(
             last.run.id,
             file.name()
         )));
+    }
+    if options.minutes.is_some() || options.seed.is_some() || options.block_seconds.is_some() {
+        return Err(Failure::input(
+            "a run goes on as it was planned: --minutes, --seed and --block-seconds cannot be \
+             changed\n\nhint: leave them out, or begin a new run without --resume",
+        ));
+    }
+    if let Some(test) = field {
+        let place = field::Place { options, file, evidence, interrupt: &interrupt, printer };
+        field::resume(test, place, last).await?;
+        return conclude(file, evidence, printer);
     }
     let tests = Tests::parse(&last.options.get("tests").map_or(String::new(), |letters| {
         letters.chars().map(String::from).collect::<Vec<_>>().join(",")
@@ -112,12 +126,6 @@ async fn resume(
         Some(last.run.neighbour.as_str()).filter(|name| !name.is_empty()),
         tests,
     )?;
-    if options.minutes.is_some() || options.seed.is_some() || options.block_seconds.is_some() {
-        return Err(Failure::input(
-            "a run goes on as it was planned: --minutes, --seed and --block-seconds cannot be \
-             changed\n\nhint: leave them out, or begin a new run without --resume",
-        ));
-    }
     let mut session = Session::open(file, subject, last.run.seed, interrupt, printer)?;
     let id = last.run.id.clone();
     let result = async {

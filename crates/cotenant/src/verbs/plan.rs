@@ -6,6 +6,7 @@ use std::time::Duration;
 use cotenant_core::evidence::Run;
 use cotenant_core::plan::schedule::Effort;
 use cotenant_core::plan::{PlanQuestion, plan};
+use cotenant_records::evidence::ReadWhat;
 use cotenant_report::{
     ExportFormat, ExportOptions, NextStepInput, PlanInputs, PlanReport, TerminalOptions,
     build_plan, export, plan_to_json, render_plan_html, render_plan_terminal,
@@ -22,13 +23,17 @@ pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Fail
     let file = site_file::read(&options.site, printer)?;
     let histories = histories::of_site(&file.site, &file.folder(), *printer)?;
     let evidence = options.evidence.clone().unwrap_or_else(|| file.evidence());
-    let runs = if evidence.is_dir() { judged::runs(&evidence)? } else { Vec::new() };
+    // With the gaps between tokens, on which a capacity may depend.
+    let gaps = ReadWhat { gaps: true };
+    let runs = if evidence.is_dir() { judged::runs(&evidence, gaps)? } else { Vec::new() };
+    let capacities = cotenant_core::capacity::measured(&file.site, &runs);
     let name = file.name();
     let made = plan(&PlanQuestion {
         site: &file.site,
         site_file: &name,
         as_of: options.as_of,
         histories: &histories.list,
+        capacities: &capacities,
         drill_measured: longest_drill(&runs),
         effort: Effort { steps_max: options.steps, seed: options.seed },
         weeks_drawn: options.weeks_drawn,

@@ -12,8 +12,9 @@ use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt, NeighbourPilot, Places,
-    Progress, Rig, Rules, RunError, Runner, Sink, declared_priority, inference_rig, neighbour_rig,
+    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt, Loads, NeighbourPilot,
+    Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_priority, inference_rig,
+    neighbour_rig,
 };
 use cotenant_probe::supervisor::{
     AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,
@@ -355,27 +356,32 @@ impl<'a> Session<'a> {
     /// ones.
     pub(crate) async fn run(
         &mut self,
-        mut writer: RunWriter,
+        writer: RunWriter,
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<RunStatus, Failure> {
+        let loads = self.load(shape_of(writer.plan()))?;
+        let course = Course { loads: &loads, seen: &mut |_| {}, go_on, decided: &|| None };
+        self.run_along(writer, course).await
+    }
+
+    /// Runs what a writer still lacks, with loads that may follow from the blocks before them.
+    pub(crate) async fn run_along(
+        &mut self,
+        mut writer: RunWriter,
+        course: Course<'_>,
+    ) -> Result<RunStatus, Failure> {
         let plan = writer.plan().clone();
-        let seconds = Duration::from_secs_f64;
-        let shape = BlockShape {
-            warm_up: seconds(plan.warm_up_s),
-            judged: seconds(plan.block_s),
-            tail: seconds(plan.tail_s),
-        };
-        let rules = self.rules(shape);
-        let loads = self.load(shape)?;
+        let rules = self.rules(shape_of(&plan));
+        let Course { loads, seen, go_on, decided } = course;
         let finished = writer.finished().into_iter().collect();
         let work = self.printer.work(plan.schedule.len() as u64);
-        let mut sink = Folder { writer: &mut writer };
+        let mut sink = Folder { writer: &mut writer, seen };
         let result = Runner {
             rig: &mut self.rig,
             rules: &rules,
             schedule: &plan.schedule,
             finished,
-            loads: &loads,
+            loads,
             sink: &mut sink,
             progress: &mut |progress| match progress {
                 Progress::Begun { plan, finished, left, .. } => {
@@ -405,10 +411,18 @@ impl<'a> Session<'a> {
                 finish(writer, RunStatus::Complete)?;
                 Ok(RunStatus::Complete)
             }
-            Err(RunError::Stopped) => {
-                finish(writer, RunStatus::Interrupted)?;
-                Ok(RunStatus::Interrupted)
-            }
+            Err(RunError::Stopped) => match decided() {
+                Some(reason) => {
+                    writer
+                        .finish_decided(&reason, now)
+                        .map_err(|error| evidence_failure(&error))?;
+                    Ok(RunStatus::Complete)
+                }
+                None => {
+                    finish(writer, RunStatus::Interrupted)?;
+                    Ok(RunStatus::Interrupted)
+                }
+            },
             Err(RunError::Interrupted) => {
                 finish(writer, RunStatus::Interrupted)?;
                 Err(Failure::Interrupted(format!(
@@ -436,14 +450,39 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Writes blocks into a run's folder.
+/// How a run goes along: what its blocks are loaded with, and who looks at them.
+pub(crate) struct Course<'a> {
+    /// The load of each pair.
+    pub(crate) loads: &'a dyn Loads,
+    /// Shown each block once it is safe on disk.
+    pub(crate) seen: &'a mut dyn FnMut(&Block),
+    /// Asked after each block, with the number of finished ones, whether to go on.
+    pub(crate) go_on: &'a mut dyn FnMut(usize) -> bool,
+    /// Why a search that was told not to go on is complete; `None` where it is not.
+    pub(crate) decided: &'a dyn Fn() -> Option<String>,
+}
+
+/// The lengths inside the blocks of a run.
+pub(crate) fn shape_of(plan: &RunPlan) -> BlockShape {
+    let seconds = Duration::from_secs_f64;
+    BlockShape {
+        warm_up: seconds(plan.warm_up_s),
+        judged: seconds(plan.block_s),
+        tail: seconds(plan.tail_s),
+    }
+}
+
+/// Writes blocks into a run's folder, and shows them.
 struct Folder<'a> {
     writer: &'a mut RunWriter,
+    seen: &'a mut dyn FnMut(&Block),
 }
 
 impl Sink for Folder<'_> {
     fn block(&mut self, block: &Block) -> Result<(), String> {
-        self.writer.write_block(block).map_err(|error| error.to_string())
+        self.writer.write_block(block).map_err(|error| error.to_string())?;
+        (self.seen)(block);
+        Ok(())
     }
 
     fn resume(&mut self, index: u32, resume: &ResumeCheck) -> Result<(), String> {
@@ -510,6 +549,9 @@ fn target_spec(inference: &Inference, mut spec: TargetSpec) -> TargetSpec {
 
 fn doing(plan: &cotenant_core::evidence::PlannedBlock) -> String {
     use cotenant_core::evidence::Condition;
+    if !plan.situation.is_ordinary() {
+        return plan.situation.to_string();
+    }
     let what = match plan.condition {
         Condition::A => "A: inference alone",
         Condition::B => "B: training alone",

@@ -128,6 +128,23 @@ impl Arrivals {
         }
     }
 
+    /// The mean rate, requests per second; `None` in a closed loop, whose rate follows from the answers.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        Some(match self {
+            Self::Poisson { rate_per_s }
+            | Self::Gamma { rate_per_s, .. }
+            | Self::Constant { rate_per_s } => *rate_per_s,
+            Self::Ramp { from_per_s, to_per_s } => f64::midpoint(*from_per_s, *to_per_s),
+            Self::Trace { trace, window, rate_factor } => {
+                let (start, length) = window.bounds(trace);
+                let inside = |row: &&TraceRequest| (start..start + length).contains(&row.at);
+                let arrivals = trace.requests.iter().filter(inside).count();
+                arrivals as f64 / length.as_secs_f64().max(1e-9) * rate_factor
+            }
+            Self::ClosedLoop { .. } => return None,
+        })
+    }
+
     /// Every arrival in `[0, duration)`, in order, at most `requests_max`.
     pub(super) fn generate(
         &self,

@@ -137,6 +137,40 @@ impl DeclaredLoad {
         })
     }
 
+    /// The mean rate that is asked for, requests per second: of a trace that of its window, of a ramp
+    /// that of its middle. `None` in a closed loop, whose rate follows from the answers.
+    pub fn rate_per_s(&self) -> Option<f64> {
+        self.parts.iter().map(|part| part.arrivals.rate_per_s()).sum()
+    }
+
+    /// The largest multiple of the declared rate at which a block of this shape can be replayed: a
+    /// trace ends. `None` where nothing bounds it.
+    pub fn factor_max(&self) -> Option<f64> {
+        let of_part = |part: &Part| match &part.arrivals {
+            Arrivals::Trace { trace, window, rate_factor } => {
+                let available_s = window.bounds(trace).1.as_secs_f64();
+                // A thousandth is left to rounding.
+                Some(0.999 * available_s / rate_factor / self.shape.load().as_secs_f64())
+            }
+            _ => None,
+        };
+        self.parts.iter().filter_map(of_part).reduce(f64::min)
+    }
+
+    /// The requests of one pair of this shape at a multiple of the declared rate, with the same
+    /// lengths.
+    ///
+    /// # Errors
+    /// A trace too short for one block at that rate.
+    pub fn schedule_at(&self, pair: u32, factor: f64) -> Result<Schedule, DemandError> {
+        let parts = self
+            .parts
+            .iter()
+            .map(|part| Part { arrivals: scaled(&part.arrivals, factor), ..part.clone() })
+            .collect();
+        Self { parts, ..self.clone() }.schedule_of(pair, self.shape.load())
+    }
+
     /// The requests of one pair over some length: each pair has arrivals of its own, and of a trace
     /// the next stretch.
     ///
@@ -301,6 +335,81 @@ fn scaled(arrivals: &Arrivals, share: f64) -> Arrivals {
         Arrivals::Ramp { from_per_s, to_per_s } => {
             Arrivals::Ramp { from_per_s: from_per_s * share, to_per_s: to_per_s * share }
         }
-        other => other,
+        Arrivals::Trace { trace, window, rate_factor } => {
+            Arrivals::Trace { trace, window, rate_factor: rate_factor * share }
+        }
+        closed @ Arrivals::ClosedLoop { .. } => closed,
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+mod tests {
+    use super::*;
+    use crate::trace::{Trace, TraceRequest};
+
+    fn load(arrivals: Arrivals, lengths: Lengths) -> DeclaredLoad {
+        let shape = BlockShape {
+            warm_up: Duration::from_secs(10),
+            judged: Duration::from_secs(90),
+            tail: Duration::ZERO,
+        };
+        DeclaredLoad { shape, seed: 3, parts: vec![Part { class: 0, arrivals, lengths }] }
+    }
+
+    fn drawn_lengths() -> Lengths {
+        let prompt = LengthDistribution::LogNormal { p50: 100, p95: 300, min: 1, max: 1200 };
+        Lengths::Drawn { prompt, output: LengthDistribution::Fixed(20) }
+    }
+
+    #[test]
+    fn a_factor_changes_the_rate_and_not_the_lengths() {
+        let declared = load(Arrivals::Poisson { rate_per_s: 20.0 }, drawn_lengths());
+        assert_eq!((declared.rate_per_s(), declared.factor_max()), (Some(20.0), None));
+        let count = |factor: f64| declared.schedule_at(5, factor).unwrap().requests.len() as f64;
+        // 2,000, 6,000 and 500 are expected; six standard deviations are left.
+        for (factor, expected) in [(1.0, 2000.0), (3.0, 6000.0), (0.25, 500.0)] {
+            let strays = (count(factor) - expected).abs();
+            assert!(strays < 6.0 * f64::sqrt(expected), "{factor}: {}", count(factor));
+        }
+        let mut prompts: Vec<u32> = declared
+            .schedule_at(5, 3.0)
+            .unwrap()
+            .requests
+            .iter()
+            .map(|r| r.prompt_tokens)
+            .collect();
+        prompts.sort_unstable();
+        let middle = prompts[prompts.len() / 2];
+        assert!((90..111).contains(&middle), "{middle}");
+    }
+
+    #[test]
+    fn a_trace_is_replayed_faster_until_it_ends() {
+        // One request a second for 400 s.
+        let rows = (0..400).map(|second| TraceRequest {
+            at: Duration::from_secs(second),
+            prompt_tokens: 10,
+            output_tokens: 2,
+        });
+        let trace = Trace {
+            name: "made".into(),
+            format: TraceFormat::Mooncake,
+            requests: rows.collect(),
+            rows_out_of_order: 0,
+        };
+        let arrivals = Arrivals::Trace {
+            trace: Arc::new(trace),
+            window: TraceWindow::Whole,
+            rate_factor: 2.0,
+        };
+        let declared = load(arrivals, Lengths::FromTrace);
+        let rate = declared.rate_per_s().unwrap();
+        assert!((rate - 2.0).abs() < 0.02, "{rate}");
+        // 399 s at twice the rate are 199.5 s, and a block needs 100 s.
+        let most = declared.factor_max().unwrap();
+        assert!((1.98..2.0).contains(&most), "{most}");
+        assert!(declared.schedule_at(0, most).unwrap().requests.len() >= 395);
+        assert!(declared.schedule_at(0, 1.1 * most).is_err());
     }
 }

@@ -107,4 +107,9 @@ pub trait Sink {
 pub trait Loads {
     /// The requests of a pair of blocks.
     fn of_pair(&self, pair: u32) -> Result<Schedule, String>;
+
+    /// The rate of a pair's load as a multiple of the declared one. Asked after [`Loads::of_pair`].
+    fn factor_of(&self, _pair: u32) -> f64 {
+        1.0
+    }
 }

@@ -146,7 +146,7 @@ impl Runner<'_> {
 
     async fn one(&mut self, plan: PlannedBlock, load: Option<&Schedule>) -> Result<(), RunError> {
         let mut tries = 0;
-        let block = loop {
+        let mut block = loop {
             tries += 1;
             match run_block(self.rig, self.rules, plan, load, &mut self.interrupt).await {
                 Ok(block) => break block,
@@ -161,6 +161,9 @@ impl Runner<'_> {
                 }
             }
         };
+        if load.is_some() {
+            block.load_factor = self.loads.factor_of(plan.pair);
+        }
         self.sink.block(&block).map_err(RunError::Sink)?;
         self.finished.insert(plan.index);
         self.hand_over_resumes()?;

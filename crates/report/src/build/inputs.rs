@@ -1,5 +1,6 @@
 //! What a report is made from.
 
+use cotenant_core::capacity::MeasuredCapacity;
 use cotenant_core::evidence::Run;
 use cotenant_core::verdict::{Unit, Verdict};
 
@@ -16,6 +17,8 @@ pub struct ReportInputs<'a> {
     pub verdict: &'a Verdict,
     /// The runs that it rests on, with their chunk gaps where they are to be shown.
     pub runs: &'a [Run],
+    /// What searches for capacity found.
+    pub capacities: &'a [MeasuredCapacity],
     /// Program and version: `cotenant 0.1.0`.
     pub tool_version: &'a str,
     /// Notes that narrow what may be read from the page: that it is a demonstration on a CPU, that

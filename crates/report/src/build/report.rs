@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::pool::Pool;
 use super::sample::stream_samples;
-use super::{charts, facts, gates, host, reclaim, story, tables, timeline};
+use super::{capacity, charts, facts, gates, host, reclaim, story, tables, timeline};
 use crate::model::{Charts, NextStep, Report};
 use crate::{FORMAT, VERSION};
 
@@ -28,6 +28,7 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
         objectives: facts::objectives(inputs),
         story: story::story(inputs, &pool, &samples),
         gates: gates::gates(inputs.verdict),
+        capacity: capacity::capacity(inputs.capacities),
         missing: inputs.verdict.missing.iter().map(gates::missing).collect(),
         next_steps: inputs
             .next_steps

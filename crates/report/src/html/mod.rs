@@ -3,6 +3,7 @@
 mod curve;
 pub(crate) mod marks;
 mod page;
+mod rate;
 pub(crate) mod scale;
 mod spread;
 mod stack;

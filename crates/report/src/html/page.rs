@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::curve::curve_figure;
 use super::marks::{badge, mark, patterns, ruling, word_class};
+use super::rate::capacity;
 use super::spread::spread_figure;
 use super::stack::{drill_figure, host_figure};
 use super::table::{cell, detail};
@@ -43,6 +44,7 @@ fn page(report: &Report) -> Markup {
                     (tested(report))
                     (story(&report.story))
                     (charts(report))
+                    (capacity(&report.capacity))
                     (gates(&report.gates))
                     (next(report))
                     section id="details" {

@@ -1,9 +1,11 @@
 //! The report as data.
 
+mod capacity;
 mod chart;
 mod report;
 mod value;
 
+pub use capacity::{CapacityView, RateChart, RateLine};
 pub use chart::{
     Axis, AxisScale, Charts, CurveChart, CurveSeries, DrillBar, DrillChart, DrillPart, HostBar,
     HostChart, ReferenceLine, Segment, SeriesKind, SpreadBox, SpreadChart, Tick, TimelineBlock,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Charts, SeriesKind, Value, Word};
+use super::{CapacityView, Charts, SeriesKind, Value, Word};
 
 /// The whole answer for people and machines. Every number that a rendering shows is in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,9 @@ pub struct Report {
     pub story: Story,
     /// The six gates.
     pub gates: Vec<GateView>,
+    /// What searches for capacity found, one for each inference workload.
+    #[serde(default)]
+    pub capacity: Vec<CapacityView>,
     /// What would decide the open questions, cheapest first.
     pub missing: Vec<MissingView>,
     /// What to do next.

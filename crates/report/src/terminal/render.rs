@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 
+use super::capacity::capacity;
 use super::layout::{Columns, pad, row, width, wrap};
 use super::paper::{Paper, TerminalOptions, marked, style_of};
 use crate::build::NOT_COMPARED;
@@ -18,6 +19,7 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     missing(&mut paper, &report.missing);
     facts(&mut paper, report);
     story(&mut paper, &report.story);
+    capacity(&mut paper, &report.capacity);
     gates(&mut paper, &report.gates);
     engine(&mut paper, &report.tables);
     left_out(&mut paper, &report.tables);

@@ -1,23 +1,47 @@
 //! The tests beside A, B and C: each in a file of its own.
 
+mod capacity;
+
 use std::path::Path;
 
 use cotenant_core::protocol::FieldTest;
 use cotenant_probe::measure::Interrupt;
+use cotenant_records::evidence::StoredRun;
 
 use crate::cli::MeasureOptions;
 use crate::exit::Failure;
 use crate::printer::Printer;
 use crate::site_file::SiteFile;
 
+/// What a test is made in.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) options: &'a MeasureOptions,
+    pub(super) file: &'a SiteFile,
+    pub(super) evidence: &'a Path,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) printer: Printer,
+}
+
 /// Runs one test and keeps its evidence.
-pub(super) async fn run(
+pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure> {
+    match test {
+        FieldTest::Capacity => capacity::run(place).await,
+        _ => Err(Failure::input(format!("`{}` cannot be tested yet", test.name()))),
+    }
+}
+
+/// Goes on with an interrupted run of a test.
+pub(super) async fn resume(
     test: FieldTest,
-    _options: &MeasureOptions,
-    _file: &SiteFile,
-    _evidence: &Path,
-    _interrupt: &Interrupt,
-    _printer: Printer,
+    place: Place<'_>,
+    run: &StoredRun,
 ) -> Result<(), Failure> {
-    Err(Failure::input(format!("`{}` cannot be tested yet", test.name())))
+    match test {
+        FieldTest::Capacity => capacity::resume(place, run).await,
+        _ => Err(Failure::input(format!(
+            "a run of `{}` cannot be resumed\n\nhint: begin a new one",
+            test.name()
+        ))),
+    }
 }

@@ -3,6 +3,7 @@
 mod evidence;
 mod verdicts;
 
+use cotenant_core::capacity::MeasuredCapacity;
 use cotenant_core::evidence::Run;
 use cotenant_core::verdict::{Unit, Verdict};
 use cotenant_report::{
@@ -17,6 +18,7 @@ pub(crate) struct Sample {
     pub(crate) name: &'static str,
     pub(crate) verdict: Verdict,
     pub(crate) runs: Vec<Run>,
+    pub(crate) capacities: Vec<MeasuredCapacity>,
     pub(crate) site_lines: Vec<String>,
     pub(crate) notes: Vec<String>,
     pub(crate) next_steps: Vec<NextStepInput>,
@@ -31,6 +33,7 @@ impl Sample {
             name,
             verdict,
             runs,
+            capacities: Vec::new(),
             site_lines: vec![
                 "1 server, no GPU, 2 CPU cores".to_owned(),
                 "chat (inference) beside tune (training)".to_owned(),
@@ -76,6 +79,7 @@ impl Sample {
             as_of: None,
             verdict: &self.verdict,
             runs: &self.runs,
+            capacities: &self.capacities,
             tool_version: "cotenant 0.1.0",
             notes: &self.notes,
             next_steps: &self.next_steps,
