@@ -37,10 +37,10 @@ fn pods_by_what_their_containers_do() {
         assert_eq!(pod.containers_ready, Ok(ready), "{file}");
         match reason {
             Some(reason) => {
-                assert!(pod.container_reasons.iter().any(|one| one == reason), "{file}")
+                assert!(pod.container_reasons.iter().any(|one| one == reason), "{file}");
             }
             None => {
-                assert!(!pod.container_reasons.iter().any(|one| one.contains("BackOff")), "{file}")
+                assert!(!pod.container_reasons.iter().any(|one| one.contains("BackOff")), "{file}");
             }
         }
         assert_eq!(pod.unschedulable, Err(Absence::NotSet), "{file}");
@@ -236,7 +236,7 @@ fn passages_of_documentation() {
         (Ok("team-queue"), Ok(false), Err(Absence::NotInFile))
     );
     let queues = reading("k8s/kueue_docs_troubleshooting_queues.txt").unwrap();
-    let seen: Vec<(Result<bool, Absence>, Result<&str, &Absence>)> = queues
+    let seen: Vec<_> = queues
         .queues
         .iter()
         .map(|one| (one.is_active.clone(), one.active_reason.as_deref()))
