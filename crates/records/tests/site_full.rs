@@ -364,6 +364,17 @@ fn operations() {
     assert_eq!(site.operations, expected);
     assert_eq!(site.sharing.versions["nvidia-device-plugin"], "0.18.0");
     assert_eq!(site.sharing.mps_server_per_gpu, Some(false));
+    let space = DiskSpace { size: Bytes(200 << 30), folder: "/scratch/tune".to_owned() };
+    let caps = HostCaps {
+        cpu_cores: Some(7.65),
+        cpus: Some(vec![8, 9, 10, 11]),
+        memory: Some(Bytes(256 << 30)),
+        disk_write: Some(BytesPerSecond(5e8)),
+        disk_space: Some(space),
+    };
+    assert_eq!(site.sharing.caps["tune"], caps);
+    let load = site.sharing.saturating_load.as_ref().map(|load| load.argv.len());
+    assert_eq!(load, Some(3));
     assert_eq!(good("mode-mps-default.yaml").sharing.mps_server_per_gpu, Some(true));
     assert_eq!(good("mode-mps-static.yaml").sharing.mps_server_per_gpu, None);
 }

@@ -32,8 +32,8 @@ pub use operations::{
 };
 pub use record::Site;
 pub use sharing::{
-    HostCpu, MemoryLimits, MigGpu, MigInstance, MpsMode, NeighbourPriority, Sharing, SharingMode,
-    SlicePeriod, TemporalWindow, TimeSlicing, WholeGpu,
+    DiskSpace, HostCaps, HostCpu, MemoryLimits, MigGpu, MigInstance, MpsMode, NeighbourPriority,
+    SaturatingLoad, Sharing, SharingMode, SlicePeriod, TemporalWindow, TimeSlicing, WholeGpu,
 };
 pub use training::{
     Checkpoint, CheckpointInterval, LOG_PLACEHOLDERS, LogFormat, LogProducer, LostWork,

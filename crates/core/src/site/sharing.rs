@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::WeeklyWindow;
-use crate::units::{Bytes, Share};
+use crate::units::{Bytes, BytesPerSecond, Share};
 
 /// How the workloads share, and what enforces it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,71 @@ pub struct Sharing {
     pub versions: BTreeMap<String, String>,
     /// Whether each GPU has an MPS server of its own. `None` means that the file is silent.
     pub mps_server_per_gpu: Option<bool>,
+    /// What the host holds each workload to, by workload. A cap is a claim until an audit has shown
+    /// that it binds.
+    pub caps: BTreeMap<String, HostCaps>,
+    /// A load that keeps a GPU busy and prints its rate, for the audit of what divides a GPU.
+    pub saturating_load: Option<SaturatingLoad>,
+}
+
+/// What the host holds a workload to, by control groups, quotas or the like.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostCaps {
+    /// CPU time in each second, cores (`cpu.max`).
+    pub cpu_cores: Option<f64>,
+    /// The only CPUs that it may run on (`cpuset.cpus`).
+    pub cpus: Option<Vec<u32>>,
+    /// Memory of the host (`memory.max`).
+    pub memory: Option<Bytes>,
+    /// Rate of writing to disks (`io.max`).
+    pub disk_write: Option<BytesPerSecond>,
+    /// Space on the disk, and the folder to which it applies.
+    pub disk_space: Option<DiskSpace>,
+}
+
+impl HostCaps {
+    /// Names of the caps that are declared, as they are called in audits.
+    pub fn names(&self) -> Vec<&'static str> {
+        [
+            (self.cpu_cores.is_some(), Self::CPU),
+            (self.cpus.is_some(), Self::CPUS),
+            (self.memory.is_some(), Self::MEMORY),
+            (self.disk_write.is_some(), Self::DISK_WRITE),
+            (self.disk_space.is_some(), Self::DISK_SPACE),
+        ]
+        .into_iter()
+        .filter_map(|(is_declared, name)| is_declared.then_some(name))
+        .collect()
+    }
+
+    /// The cap of CPU time.
+    pub const CPU: &str = "CPU time";
+    /// The set of CPUs.
+    pub const CPUS: &str = "set of CPUs";
+    /// The cap of memory.
+    pub const MEMORY: &str = "host memory";
+    /// The cap of the rate of writing.
+    pub const DISK_WRITE: &str = "disk write rate";
+    /// The cap of space on the disk.
+    pub const DISK_SPACE: &str = "disk space";
+}
+
+/// A quota of disk space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// The most that it may hold there.
+    pub size: Bytes,
+    /// The folder.
+    pub folder: String,
+}
+
+/// A command that keeps a GPU as busy as it can until it is stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaturatingLoad {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// How a line that tells its rate looks, with `{rate}` where the number stands.
+    pub rate: String,
 }
 
 /// The mode of sharing with its settings. Workloads are named.

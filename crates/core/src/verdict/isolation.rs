@@ -4,7 +4,7 @@
 use crate::evidence::{EnforcementAudit, Origin, Remedy, Run};
 use crate::gpu::sharing::{self, Gives, Mechanism};
 use crate::site::{
-    IsolationProperty, MemoryLimits, MpsMode, NeighbourPriority, SharingMode, Workload,
+    HostCaps, IsolationProperty, MemoryLimits, MpsMode, NeighbourPriority, SharingMode, Workload,
 };
 
 use super::findings::{Case, gate, open};
@@ -13,6 +13,14 @@ use super::{Finding, Gate, GateKind, Ruling, Strategy};
 
 /// Name of the audit which shows that a fault of the neighbour does not reach inference.
 pub const AUDIT_FAULTS: &str = "a fault of the neighbour does not reach inference";
+
+/// What the names of all audits of caps begin with.
+const CAP: &str = "cap of ";
+
+/// Name of the audit which shows that a cap (one of [`HostCaps::names`]) holds a workload.
+pub fn audit_of_cap(workload: &str, cap: &str) -> String {
+    format!("{CAP}{cap} of `{workload}`")
+}
 
 /// Whether the rule of a mode gives a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +55,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         ));
         findings.push(finding);
     }
-    let mut looked_at: Vec<&str> = Vec::new();
+    let mut looked_at: Vec<String> = Vec::new();
     for need in needs {
         if need.properties.is_empty() {
             let mut finding = open(format!("{}: required isolation", need.workload), strategy);
@@ -57,13 +65,19 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
             findings.push(finding);
         }
         for property in &need.properties {
-            looked_at.push(mechanism(case, *property, strategy));
+            looked_at.push(mechanism(case, &need.workload, *property, strategy));
             findings.push(required(case, strategy, &need.workload, *property));
         }
     }
     if let Strategy::With(remedy) = strategy {
-        looked_at.push(remedy.name());
+        looked_at.push(remedy.name().to_owned());
         findings.push(enforcement(case, strategy, remedy.name()));
+    }
+    for (workload, caps) in &case.site.sharing.caps {
+        for cap in caps.names() {
+            looked_at.push(audit_of_cap(workload, cap));
+            findings.push(enforcement(case, strategy, &audit_of_cap(workload, cap)));
+        }
     }
     findings.extend(knobs(case, strategy, &looked_at));
     gate(GateKind::Isolation, findings)
@@ -71,7 +85,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
 
 /// Audits of whatever else is configured: a knob that does not bind fails, whether or not a
 /// workload requires what it was to give.
-fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[&str]) -> Vec<Finding> {
+fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[String]) -> Vec<Finding> {
     let is_remedy = |mechanism: &str| {
         mechanism == Remedy::IdlePriority.name() && !is_idle(&case.site.sharing.mode, strategy)
     };
@@ -85,7 +99,7 @@ fn knobs(case: &Case<'_>, strategy: Strategy, looked_at: &[&str]) -> Vec<Finding
         .collect();
     mechanisms.sort_unstable();
     mechanisms.dedup();
-    let is_new = |mechanism: &&str| !looked_at.contains(mechanism);
+    let is_new = |mechanism: &&str| !looked_at.iter().any(|looked_at| looked_at == mechanism);
     mechanisms.into_iter().filter(is_new).map(|m| enforcement(case, strategy, m)).collect()
 }
 
@@ -145,7 +159,7 @@ fn required(
             finding.explanation = format!("{} does not give it: {why}", mode.name());
         }
         Rule::Gives(why) => {
-            finding = enforcement(case, strategy, mechanism(case, property, strategy));
+            finding = enforcement(case, strategy, &mechanism(case, workload, property, strategy));
             finding.subject = format!("{workload}: {}", property.name());
             finding.explanation = format!("{why}; {}", finding.explanation);
         }
@@ -154,13 +168,24 @@ fn required(
 }
 
 /// The audit that shows whether a property is really given.
-fn mechanism(case: &Case<'_>, property: IsolationProperty, strategy: Strategy) -> &'static str {
+fn mechanism(
+    case: &Case<'_>,
+    workload: &str,
+    property: IsolationProperty,
+    strategy: Strategy,
+) -> String {
+    let is_host = matches!(case.site.sharing.mode, SharingMode::HostCpu(_));
     match property {
-        IsolationProperty::Faults => AUDIT_FAULTS,
+        IsolationProperty::Faults => AUDIT_FAULTS.to_owned(),
         IsolationProperty::Cpu if is_idle(&case.site.sharing.mode, strategy) => {
-            Remedy::IdlePriority.name()
+            Remedy::IdlePriority.name().to_owned()
         }
-        _ => property.name(),
+        // On the host it is the other one's cap that protects.
+        IsolationProperty::MemoryCapacity if is_host => others(case, workload).next().map_or_else(
+            || property.name().to_owned(),
+            |o| audit_of_cap(&o.name, HostCaps::MEMORY),
+        ),
+        _ => property.name().to_owned(),
     }
 }
 
@@ -176,8 +201,9 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
         .collect();
     let Some((newest_run, newest)) = audits.last() else {
         finding.explanation = format!("no audit has shown that it binds ({mechanism})");
+        let tests = if mechanism.starts_with(CAP) { "audit" } else { "c" };
         finding.missing.push(case.measure(
-            "c",
+            tests,
             format!("an audit that «{mechanism}» binds"),
             Some(case.pair_minutes()),
         ));
@@ -193,8 +219,8 @@ fn enforcement(case: &Case<'_>, strategy: Strategy, mechanism: &str) -> Finding 
     let shown = broken.map_or(*newest, |(_, audit)| audit);
     let word = if binds(shown) { "binds" } else { "enforcement not effective" };
     finding.observed = Some(shown.ratio_measured);
-    finding.explanation = if mechanism == AUDIT_FAULTS {
-        // Nothing is shared out in this audit, so its ratio means nothing to a reader.
+    finding.explanation = if mechanism == AUDIT_FAULTS || mechanism.starts_with(CAP) {
+        // Nothing is shared out in these audits, so their ratio means nothing to a reader.
         format!("{word}: {}", shown.method)
     } else {
         format!(
@@ -270,7 +296,16 @@ fn host_rule(
             }
         }
         Property::Faults => Gives("processes have address spaces of their own"),
-        Property::MemoryCapacity => Not("nothing bounds the other workload's memory"),
+        Property::MemoryCapacity => {
+            let caps = &case.site.sharing.caps;
+            let is_held =
+                |other: &Workload| caps.get(&other.name).is_some_and(|caps| caps.memory.is_some());
+            if others(case, workload).all(is_held) {
+                Gives("a cap of the host's memory holds the other workload")
+            } else {
+                Not("nothing bounds the other workload's memory")
+            }
+        }
         Property::MemoryBandwidth => {
             Not("cores share the memory controllers and the last-level cache")
         }

@@ -8,6 +8,7 @@ mod deadline;
 mod decide;
 mod drift;
 mod expected;
+mod faults;
 mod findings;
 mod gate;
 mod inference;
@@ -32,7 +33,7 @@ pub use gate::{
     Bounded, Comparison, Condition, Finding, Gate, GateKind, Missing, Rejected, Ruling, Sample,
     Strategy, Target, Unit, Validity, Verdict,
 };
-pub use isolation::AUDIT_FAULTS;
+pub use isolation::{AUDIT_FAULTS, audit_of_cap};
 pub use judge::{Question, judge};
 pub use stale::{Stale, stale};
 

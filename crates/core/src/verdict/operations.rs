@@ -4,6 +4,7 @@
 use crate::evidence::Origin;
 use crate::site::{ChangeCycle, WeeklyWindow};
 
+use super::faults;
 use super::findings::{Case, Percent, gate, open};
 use super::{Finding, Gate, GateKind, Ruling, Strategy, Target, Unit};
 
@@ -13,7 +14,9 @@ pub(super) fn maintenance(case: &Case<'_>) -> Gate {
 
 pub(super) fn failure_domain(case: &Case<'_>) -> Gate {
     let mut findings = vec![accepted(case)];
+    let target = availability_target(case);
     findings.extend(availability(case));
+    findings.extend(faults::finding(case, target));
     gate(GateKind::FailureDomain, findings)
 }
 
@@ -165,17 +168,22 @@ fn accepted(case: &Case<'_>) -> Finding {
     finding
 }
 
-/// The availability target stands with the inference workload; one node cannot give more than the
-/// node has.
-fn availability(case: &Case<'_>) -> Option<Finding> {
+/// The strictest target of the workload's own and those of its classes.
+fn availability_target(case: &Case<'_>) -> Option<f64> {
     let (workload, inference) = case.inference?;
-    // The strictest of the workload's own and those of its classes.
     let of_classes = workload.classes.iter().filter_map(|class| class.objectives.as_ref());
-    let target = of_classes
+    of_classes
         .chain([&inference.objectives])
         .filter_map(|objectives| objectives.availability)
         .map(crate::units::Share::value)
-        .reduce(f64::max)?;
+        .reduce(f64::max)
+}
+
+/// The availability target stands with the inference workload; one node cannot give more than the
+/// node has.
+fn availability(case: &Case<'_>) -> Option<Finding> {
+    let (workload, _) = case.inference?;
+    let target = availability_target(case)?;
     let mut finding = open(format!("{}: availability", workload.name), Strategy::AsDeclared);
     finding.origin = Some(Origin::Declared);
     finding.target = Some(Target {

@@ -217,6 +217,15 @@ impl<'a> Pool<'a> {
             .collect()
     }
 
+    /// Valid blocks, in runs of the same stack, in which something was done on purpose.
+    pub(super) fn on_purpose(&self) -> Vec<Member<'a>> {
+        self.same_stack
+            .iter()
+            .flat_map(|run| run.blocks.iter().map(move |block| Member { run, block }))
+            .filter(|member| !member.block.plan.situation.is_ordinary() && member.block.is_valid())
+            .collect()
+    }
+
     /// Runs that gave valid blocks of a condition.
     pub(super) fn run_ids(members: &[Member<'_>]) -> Vec<String> {
         let mut ids: Vec<String> = members.iter().map(|member| member.run.id.clone()).collect();

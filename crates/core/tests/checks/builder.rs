@@ -122,7 +122,13 @@ pub(crate) fn site(server: Server, workloads: Vec<Workload>, mode: SharingMode) 
         as_of: None,
         kind: SiteKind::Server(Box::new(server)),
         workloads,
-        sharing: Sharing { mode, versions: BTreeMap::new(), mps_server_per_gpu: None },
+        sharing: Sharing {
+            mode,
+            versions: BTreeMap::new(),
+            mps_server_per_gpu: None,
+            caps: std::collections::BTreeMap::new(),
+            saturating_load: None,
+        },
         operations: Operations::default(),
     }
 }

@@ -188,6 +188,8 @@ pub(crate) fn site(gpus: u32, workloads: Vec<Workload>) -> Site {
             mode: SharingMode::CandidatesAll,
             versions: BTreeMap::new(),
             mps_server_per_gpu: None,
+            caps: std::collections::BTreeMap::new(),
+            saturating_load: None,
         },
         operations: Operations {
             calendar: Some(CalendarShape {

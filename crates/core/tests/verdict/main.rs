@@ -4,6 +4,7 @@
 #![expect(clippy::format_push_string, reason = "the text of a verdict is short, and clarity wins")]
 
 mod cases;
+mod faults;
 mod gates;
 mod observed;
 mod pooling;

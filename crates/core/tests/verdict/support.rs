@@ -104,6 +104,8 @@ pub(crate) fn site() -> Site {
             }),
             versions: BTreeMap::new(),
             mps_server_per_gpu: None,
+            caps: std::collections::BTreeMap::new(),
+            saturating_load: None,
         },
         operations: Operations {
             failure_domain: Some(FailureDomain {

@@ -220,7 +220,7 @@ fn announce(printer: &Printer, writer: &RunWriter, fit: &Fit) {
 }
 
 /// A new seed for each run, so that runs that pool are not the same arrivals twice.
-fn new_seed() -> u64 {
+pub(crate) fn new_seed() -> u64 {
     let now = cotenant_probe::clock::wall_clock().as_nanosecond();
     (now as u64) ^ u64::from(std::process::id()).rotate_left(32)
 }

@@ -12,9 +12,9 @@ use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, DeclaredLoad, EngineFacts, Interrupt, Loads, NeighbourPilot,
-    Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_priority, inference_rig,
-    neighbour_rig,
+    self, BlockError, BlockLimits, CapAudits, DeclaredLoad, EngineFacts, Interrupt, Loads,
+    NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_priority,
+    inference_rig, neighbour_rig,
 };
 use cotenant_probe::supervisor::{
     AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,
@@ -257,7 +257,7 @@ impl<'a> Session<'a> {
     }
 
     /// What the test is going to rely on, shown to bind before it does.
-    async fn audits(
+    pub(crate) async fn audits(
         &mut self,
         rules: &Rules,
         load: &cotenant_probe::load::Schedule,
@@ -279,7 +279,33 @@ impl<'a> Session<'a> {
         if priority != Priority::default() {
             audits.push(self.audit_priority(priority).await?);
         }
+        audits.extend(self.audit_caps().await?);
         Ok(audits)
+    }
+
+    /// Shows whether what the site declares to hold the neighbour, or to divide a GPU, binds. What
+    /// could not be decided is told, and is no audit.
+    pub(crate) async fn audit_caps(&mut self) -> Result<Vec<EnforcementAudit>, Failure> {
+        let Some((workload, _)) = self.subject.neighbour else { return Ok(Vec::new()) };
+        let sharing = &self.file.site.sharing;
+        let folder = absolute(&self.file.folder())?;
+        let mut found = CapAudits::default();
+        if let Some(caps) = sharing.caps.get(&workload.name) {
+            let caps = measure::audit_caps(&mut self.rig, caps, &folder);
+            found = or_interrupted(&self.interrupt, caps).await?.map_err(Failure::world)?;
+        }
+        if let Some(load) = &sharing.saturating_load {
+            let environments = environments(&self.file.site);
+            let mode = &sharing.mode;
+            let gpu = measure::audit_gpu_shares(&self.rig, mode, load, &environments, &folder);
+            let gpu = or_interrupted(&self.interrupt, gpu).await?;
+            found.audits.extend(gpu.audits);
+            found.undecided.extend(gpu.undecided);
+        }
+        for (mechanism, reason) in &found.undecided {
+            self.printer.note(&format!("audit of «{mechanism}»: not decided: {reason}"));
+        }
+        Ok(found.audits)
     }
 
     /// Shows whether a priority of the neighbour binds.
@@ -545,6 +571,32 @@ fn target_spec(inference: &Inference, mut spec: TargetSpec) -> TargetSpec {
         spec.prompt = PromptForm::TokenIds { id_min: 1_000, id_max: 10_000 };
     }
     spec
+}
+
+/// Waits for something, unless the user interrupts.
+async fn or_interrupted<T>(
+    interrupt: &Interrupt,
+    wanted: impl Future<Output = T>,
+) -> Result<T, Failure> {
+    let mut interrupt = interrupt.clone();
+    tokio::select! {
+        found = wanted => Ok(found),
+        _ = interrupt.wait_for(|thrown| *thrown) => Err(Failure::Interrupted("interrupted".into())),
+    }
+}
+
+/// The variables that each workload is started with: they say which part of a GPU it gets.
+fn environments(site: &Site) -> BTreeMap<String, Vec<(String, String)>> {
+    let launch = |workload: &Workload| match &workload.kind {
+        WorkloadKind::Inference(inference) => inference.launch.clone(),
+        WorkloadKind::Training(training) => training.launch.clone(),
+        WorkloadKind::Batch(_) | WorkloadKind::Render(_) => None,
+    };
+    let variables = |workload| launch(workload).map(|launch| launch.env.into_iter().collect());
+    site.workloads
+        .iter()
+        .map(|workload| (workload.name.clone(), variables(workload).unwrap_or_default()))
+        .collect()
 }
 
 fn doing(plan: &cotenant_core::evidence::PlannedBlock) -> String {

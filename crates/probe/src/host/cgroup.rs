@@ -63,6 +63,12 @@ pub fn parse_cgroup_mounts(text: &str) -> Vec<CgroupMount> {
 }
 
 fn parse_mount(line: &str) -> Option<CgroupMount> {
+    let (mount, _) = parse_any_mount(line)?;
+    (mount.is_unified || mount.has_cpu_v1).then_some(mount)
+}
+
+/// A mount of control groups of any kind, with its options.
+fn parse_any_mount(line: &str) -> Option<(CgroupMount, &str)> {
     // Optional fields lie before the separator, so the two halves are counted on their own.
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(3);
@@ -73,7 +79,8 @@ fn parse_mount(line: &str) -> Option<CgroupMount> {
     let is_unified = filesystem == "cgroup2";
     let has_cpu_v1 =
         filesystem == "cgroup" && options.split(',').any(|controller| controller == "cpu");
-    (is_unified || has_cpu_v1).then_some(CgroupMount { root, point, is_unified, has_cpu_v1 })
+    let mount = CgroupMount { root, point, is_unified, has_cpu_v1 };
+    (is_unified || filesystem == "cgroup").then_some((mount, options))
 }
 
 /// Undoes the octal escapes of mountinfo (space, tab, newline, backslash).
@@ -153,6 +160,67 @@ pub fn parse_throttling(text: &str) -> Reading<Throttling> {
             .or_else(|| find("throttled_time"))
             .ok_or_else(|| Missing("neither throttled_usec nor throttled_time".to_owned()))?,
     })
+}
+
+/// The control group of a process in the hierarchy that has a controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ControlGroup {
+    /// Its folder, as seen from this process.
+    pub folder: String,
+    /// Whether it is of version 2.
+    pub is_unified: bool,
+}
+
+impl ControlGroup {
+    /// Finds the group of process `pid` for a controller by its name of version 1: "cpu", "cpuset",
+    /// "memory", "blkio". Where version 1 does not have the controller it is looked for in version 2,
+    /// where "blkio" is called "io".
+    pub fn of(root: &Root, pid: u32, controller: &str) -> Reading<Self> {
+        let path = format!("/proc/{pid}/cgroup");
+        let own = root.read(&path)?;
+        let mounts = root.read("/proc/self/mountinfo")?;
+        let group = |is_unified: bool| -> Option<Self> {
+            let own = own.lines().find_map(|line| own_path(line, controller, is_unified))?;
+            let mount = mounts
+                .lines()
+                .filter_map(parse_any_mount)
+                .find(|(mount, options)| {
+                    if is_unified {
+                        mount.is_unified
+                    } else {
+                        !mount.is_unified && options.split(',').any(|name| name == controller)
+                    }
+                })?
+                .0;
+            let folder = levels(&mount, own).into_iter().next()?;
+            Some(Self { folder, is_unified })
+        };
+        let found = group(false).or_else(|| group(true)).ok_or_else(|| {
+            Missing(format!("{path}: no mounted hierarchy has the controller {controller}"))
+        })?;
+        if root.path(&found.folder).is_dir() {
+            Ok(found)
+        } else {
+            Err(Missing(format!("{}: there is no such control group", found.folder)))
+        }
+    }
+
+    /// The file that takes a process in.
+    pub fn procs(&self) -> String {
+        format!("{}/cgroup.procs", self.folder)
+    }
+}
+
+/// The path in a line of `/proc/<pid>/cgroup`, where the line is of the hierarchy asked for.
+fn own_path<'a>(line: &'a str, controller: &str, is_unified: bool) -> Option<&'a str> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let is_it = if is_unified {
+        number == "0" && controllers.is_empty()
+    } else {
+        controllers.split(',').any(|name| name == controller)
+    };
+    is_it.then_some(path)
 }
 
 /// What binds this process now.
@@ -314,6 +382,33 @@ mod tests {
         let cpu = between(&state(10, 4, 1_000_000_000), &state(20, 9, 1_500_000_000));
         assert_eq!((cpu.throttled_share, cpu.throttled_s), (0.5, 0.5));
         assert_eq!(between(&state(10, 4, 5), &state(10, 4, 5)).throttled_share, 0.0);
+    }
+
+    #[test]
+    fn a_controller_is_found_in_either_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/7/cgroup", "4:memory:/train\n2:cpu,cpuacct:/box\n0::/slice\n");
+        write(
+            "proc/self/mountinfo",
+            "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+             33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n\
+             34 31 0:31 / /cg/unified rw - cgroup2 cgroup2 rw\n",
+        );
+        for path in ["cg/cpu/box/x", "cg/memory/train/x", "cg/unified/slice/x"] {
+            write(path, "");
+        }
+        let root = Root::at(folder.path());
+        let group = |controller| ControlGroup::of(&root, 7, controller).map(|group| group.folder);
+        assert_eq!(group("cpu").as_deref(), Ok("/cg/cpu/box"));
+        assert_eq!(group("memory").as_deref(), Ok("/cg/memory/train"));
+        // What version 1 does not have is in version 2.
+        assert_eq!(group("cpuset").as_deref(), Ok("/cg/unified/slice"));
+        assert!(ControlGroup::of(&root, 8, "cpu").is_err());
     }
 
     proptest! {

@@ -18,8 +18,8 @@ mod root;
 mod sampler;
 
 pub use cgroup::{
-    CgroupMount, CgroupState, OwnCgroups, Throttling, parse_cgroup_mounts, parse_own_cgroups,
-    parse_quota_v1, parse_quota_v2, parse_throttling, read_cgroup,
+    CgroupMount, CgroupState, ControlGroup, OwnCgroups, Throttling, parse_cgroup_mounts,
+    parse_own_cgroups, parse_quota_v1, parse_quota_v2, parse_throttling, read_cgroup,
 };
 pub use cpu::{MachineCpu, parse_clock_mhz, parse_machine_cpu, parse_runnable};
 pub use disk::{Transferred, parse_disks};

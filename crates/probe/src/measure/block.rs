@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cotenant_core::evidence::{
-    Block, BlockFault, ClientHealth, Condition, HostSample, Observed, Phase, PlannedBlock, Reading,
-    ReclaimDrill, Situation,
+    Block, BlockFault, ClientHealth, Condition, Disturbance, HostSample, Observed, Phase,
+    PlannedBlock, Reading, ReclaimDrill, Situation,
 };
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -17,6 +17,7 @@ use crate::host::{SampledWorkload, Sampler};
 use crate::load::{Cancel, LoadResult, Schedule, run_on_thread};
 
 use super::engine_watch::{EngineSeen, scrape, watch_engine};
+use super::fault;
 use super::plan::Rules;
 use super::rig::{Rig, RigError, checkpoints, steps};
 
@@ -133,6 +134,7 @@ struct Driven {
     steps: Vec<cotenant_core::evidence::StepRecord>,
     checkpoints: Vec<cotenant_core::evidence::CheckpointRecord>,
     drill: Option<ReclaimDrill>,
+    disturbance: Option<Disturbance>,
     incomplete: Option<String>,
 }
 
@@ -152,6 +154,11 @@ async fn drive(
         sleep_until(at(shape.warm_up + shape.judged / 2), interrupt).await?;
         rig.ask_checkpoint().await?;
     }
+    let mut failing = None;
+    if let Situation::Fault(kind) = plan.situation {
+        sleep_until(at(shape.warm_up + shape.judged / 2), interrupt).await?;
+        failing = Some(fault::make(rig, kind, zero_ns).await?);
+    }
     sleep_until(at(judged_until), interrupt).await?;
     let mut driven = Driven {
         judged_from_ns: shape.warm_up.as_nanos() as u64,
@@ -159,11 +166,14 @@ async fn drive(
         steps: Vec::new(),
         checkpoints: Vec::new(),
         drill: None,
+        disturbance: None,
         incomplete: None,
     };
     if let Some(running) = rig.running {
         let id = running.workload.id;
-        if rig.neighbour_has_ended() {
+        if let Some(failing) = failing {
+            driven.disturbance = Some(fault::end(rig, failing, zero_ns).await?);
+        } else if rig.neighbour_has_ended() {
             let name = rig.neighbour.as_ref().map_or("", |neighbour| &neighbour.name).to_owned();
             driven.incomplete = Some(rig.neighbour_ended(&name, id).to_string());
         } else {
@@ -322,12 +332,18 @@ fn assemble(
         faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
         remarks: Vec::new(),
         load_factor: 1.0,
-        observed: Observed { engine: seen.engine.observation, ..Observed::default() },
+        observed: Observed {
+            engine: seen.engine.observation,
+            disturbance: driven.disturbance,
+            ..Observed::default()
+        },
     };
     // The last readings of a process that exits are lost to the kernel's accounts and would look
-    // like a stranger's: only readings from before the stop are looked at.
+    // like a stranger's: only readings from before the stop are looked at, and from before a fault.
+    let began_ns = block.observed.disturbance.as_ref().map(|disturbance| disturbance.began_ns);
+    let last_ns = began_ns.unwrap_or(u64::MAX).min(block.judged_until_ns);
     let before_stop: Vec<HostSample> =
-        block.host.iter().filter(|sample| sample.at_ns <= block.judged_until_ns).cloned().collect();
+        block.host.iter().filter(|sample| sample.at_ns <= last_ns).cloned().collect();
     let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
     block.faults.extend(faults);
     block.remarks = remarks;

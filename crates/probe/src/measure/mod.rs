@@ -2,9 +2,11 @@
 //! finished blocks over. What to run and what it means is decided elsewhere.
 
 mod block;
+mod caps;
 mod demand;
 mod desk;
 mod engine_watch;
+mod fault;
 mod pilot;
 mod plan;
 mod rig;
@@ -14,7 +16,9 @@ mod stack;
 mod stress;
 
 pub use block::{BlockError, Interrupt};
+pub use caps::{CapAudits, audit_caps, audit_gpu_shares};
 pub use demand::{DeclaredLoad, DemandError};
+pub use fault::possible_faults;
 pub use pilot::{
     InferencePilot, NeighbourPilot, audit_faults, pilot_inference, pilot_neighbour, pilot_record,
 };

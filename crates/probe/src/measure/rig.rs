@@ -7,6 +7,8 @@ use cotenant_core::evidence::{
     CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord, Stressor,
 };
 
+use cotenant_core::site::HostCaps;
+
 use crate::clock::monotonic_ns;
 use crate::host::{ProcessTable, listeners};
 use crate::http;
@@ -103,6 +105,8 @@ pub struct Rig {
     engine_name: Option<String>,
     pub(super) stress_kit: Option<StressKit>,
     pub(super) stressing: Option<RunningStress>,
+    /// What holds the neighbour, for faults that fill it.
+    pub(super) caps: HostCaps,
 }
 
 impl Rig {
@@ -130,7 +134,13 @@ impl Rig {
             engine_name: None,
             stress_kit: None,
             stressing: None,
+            caps: HostCaps::default(),
         })
+    }
+
+    /// Says what holds the neighbour: a fault test fills it to that.
+    pub fn set_caps(&mut self, caps: HostCaps) {
+        self.caps = caps;
     }
 
     /// The supervisor, for audits.

@@ -16,6 +16,7 @@ use super::events::{Event, EventSender, Events, event_queue};
 use super::guardian::GuardianSettings;
 use super::launch::{Launch, Signal, StopReport};
 use super::protocol::{Answer, Frame, Request, RequestBody};
+use super::saturate::Saturation;
 use super::tree::{Kin, owned, reap, signal_exactly};
 use crate::clock::monotonic_ns;
 use crate::host::{Identity, ProcessTable, read_process};
@@ -188,6 +189,11 @@ impl Supervisor {
         let text = serde_json::to_string(settings)
             .map_err(|error| SupervisorError::Refused(format!("cannot start {name}: {error}")))?;
         Ok(self.own_program(name, ["stress".to_owned(), text]))
+    }
+
+    /// A launch of a load that takes as much of a resource as it gets.
+    pub(crate) fn saturation(&self, name: &str, saturation: &Saturation) -> Launch {
+        self.own_program(name, saturation.part())
     }
 
     /// A launch of this same program in another part.

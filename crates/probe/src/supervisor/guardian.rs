@@ -17,6 +17,7 @@ use super::launch::{Launch, Signal, Stream};
 use super::launcher::exec_main;
 use super::output::{LogFile, forward};
 use super::protocol::{Answer, Frame, Request, RequestBody};
+use super::saturate::saturate_main;
 use super::spawn::{launch_outcome, spawn};
 use super::spin::spin_main;
 use super::tree::{Kin, Owned, owned, signal_exactly};
@@ -45,7 +46,7 @@ pub(super) struct GuardianSettings {
     pub(super) prefix: Vec<String>,
 }
 
-/// Runs the guardian, its launcher, its spinner or a stressor, as the first argument says. The binary's hidden
+/// Runs the guardian, its launcher or one of its loads, as the first argument says. The binary's hidden
 /// command calls it with the arguments that follow the command. It must be called from the main
 /// thread, outside any runtime: the workloads die with the thread that started them.
 ///
@@ -57,6 +58,7 @@ pub fn guardian_main(arguments: &[String]) -> ExitCode {
         Some((mode, rest)) if mode == "exec" => exec_main(rest),
         Some((mode, rest)) if mode == "spin" => spin_main(rest),
         Some((mode, rest)) if mode == "stress" => stress_main(rest),
+        Some((mode, rest)) if mode == "saturate" => saturate_main(rest),
         _ => ExitCode::from(2),
     }
 }

@@ -1,6 +1,8 @@
 //! The tests beside A, B and C: each in a file of its own.
 
+mod audit;
 mod capacity;
+mod faults;
 
 use std::path::Path;
 
@@ -26,7 +28,9 @@ pub(super) struct Place<'a> {
 /// Runs one test and keeps its evidence.
 pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure> {
     match test {
+        FieldTest::Audit => audit::run(place).await,
         FieldTest::Capacity => capacity::run(place).await,
+        FieldTest::Faults => faults::run(place).await,
         _ => Err(Failure::input(format!("`{}` cannot be tested yet", test.name()))),
     }
 }
@@ -39,6 +43,7 @@ pub(super) async fn resume(
 ) -> Result<(), Failure> {
     match test {
         FieldTest::Capacity => capacity::resume(place, run).await,
+        FieldTest::Faults => faults::resume(place, run).await,
         _ => Err(Failure::input(format!(
             "a run of `{}` cannot be resumed\n\nhint: begin a new one",
             test.name()

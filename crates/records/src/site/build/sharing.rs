@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use cotenant_core::site::{
-    HostCpu, MigGpu, MigInstance, MpsMode, Sharing, SharingMode, TemporalWindow, TimeSlicing,
-    WholeGpu,
+    DiskSpace, HostCaps, HostCpu, MigGpu, MigInstance, MpsMode, SaturatingLoad, Sharing,
+    SharingMode, TemporalWindow, TimeSlicing, WholeGpu,
 };
 use cotenant_core::units::Share;
 
@@ -16,6 +16,31 @@ pub(super) fn sharing(view: View<'_>) -> Option<Sharing> {
         mode: mode(view)?,
         versions: view.text_map("versions"),
         mps_server_per_gpu: view.text("mps_server").map(|word| word == "per_gpu"),
+        caps: view
+            .by_name("caps")
+            .map(|(name, caps)| Some((name.to_owned(), host_caps(caps)?)))
+            .collect::<Option<_>>()?,
+        saturating_load: match view.group("saturating_load") {
+            Some(load) => {
+                Some(SaturatingLoad { argv: load.texts("argv"), rate: load.string("rate")? })
+            }
+            None => None,
+        },
+    })
+}
+
+fn host_caps(view: View<'_>) -> Option<HostCaps> {
+    Some(HostCaps {
+        cpu_cores: view.number("cpu_cores"),
+        cpus: view.indexes("cpus"),
+        memory: view.bytes("memory"),
+        disk_write: view.bandwidth("disk_write"),
+        disk_space: match view.group("disk_space") {
+            Some(space) => {
+                Some(DiskSpace { size: space.bytes("size")?, folder: space.string("folder")? })
+            }
+            None => None,
+        },
     })
 }
 

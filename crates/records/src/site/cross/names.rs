@@ -122,6 +122,9 @@ fn references(root: &Node, workloads: &[WorkloadEntry<'_>], problems: &mut Vec<P
             );
         }
     }
+    if let Some(caps) = root.entry("sharing").and_then(|entry| entry.value.entry("caps")) {
+        by_key.extend(keys_of(&caps.value));
+    }
     for key in ["change_cycle", "isolation"] {
         if let Some(entry) = root.entry("operations").and_then(|entry| entry.value.entry(key)) {
             by_key.extend(keys_of(&entry.value));

@@ -1,8 +1,8 @@
 //! How the workloads share.
 
 use super::vocabulary::{
-    BYTES, INDEXES, ISOLATION, NAME, PLAN, POSITIVE, SHARE, STACK, TEXT, TEXTS, WHOLE, field,
-    required, scalar,
+    BANDWIDTH, BYTES, GPUS, INDEXES, ISOLATION, NAME, PLAN, POSITIVE, SHARE, STACK, TEXT, TEXTS,
+    WHOLE, field, required, scalar,
 };
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Names, Record, Shape};
@@ -229,6 +229,76 @@ static MODE: Record = Record {
     bare: &["time_slicing", "host_cpu"],
 };
 
+static DISK_SPACE: Record = Record {
+    what: "a quota of disk space",
+    fields: &[
+        required("size", BYTES, ISOLATION, "200 GiB", "The most that it may hold there."),
+        required(
+            "folder",
+            TEXT,
+            ISOLATION,
+            "/scratch/tune",
+            "Folder to which the quota applies. The audit and the fault test fill it to the quota.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static HOST_CAPS: Record = Record {
+    what: "the caps of a workload",
+    fields: &[
+        field("cpu_cores", GPUS, ISOLATION, "8", "CPU time in each second, cores (`cpu.max`)."),
+        field(
+            "cpus",
+            INDEXES,
+            ISOLATION,
+            "8-15",
+            "The only CPUs that it may run on (`cpuset.cpus`).",
+        ),
+        field("memory", BYTES, ISOLATION, "256 GiB", "Memory of the host (`memory.max`)."),
+        field(
+            "disk_write",
+            BANDWIDTH,
+            ISOLATION,
+            "500 MB/s",
+            "Rate of writing to disks (`io.max`).",
+        ),
+        field(
+            "disk_space",
+            Shape::Record(&DISK_SPACE),
+            ISOLATION,
+            "{ size: 200 GiB, folder: /scratch/tune }",
+            "Space on the disk.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static CAPS: Shape = Shape::Record(&HOST_CAPS);
+
+static SATURATING_LOAD: Record = Record {
+    what: "a saturating load",
+    fields: &[
+        required(
+            "argv",
+            Shape::List(&TEXTS),
+            ISOLATION,
+            "[./gemm, --seconds, 60]",
+            "Program and arguments: it keeps a GPU as busy as it can until it is stopped.",
+        ),
+        required(
+            "rate",
+            TEXT,
+            ISOLATION,
+            "'{rate} it/s'",
+            "How a line that tells its rate looks, with `{rate}` where the number stands.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
 pub(super) static SHARING: Record = Record {
     what: "the sharing",
     fields: &[
@@ -252,6 +322,20 @@ pub(super) static SHARING: Record = Record {
             ISOLATION,
             "per_gpu",
             "Whether each GPU has an MPS server of its own (`per_gpu`), or one serves the node.",
+        ),
+        field(
+            "caps",
+            Shape::ByName(Names::Workload, &CAPS),
+            ISOLATION,
+            "{ tune: { cpu_cores: 8, memory: 256 GiB } }",
+            "What the host holds each workload to. A cap is a claim until an audit has shown that it binds.",
+        ),
+        field(
+            "saturating_load",
+            Shape::Record(&SATURATING_LOAD),
+            ISOLATION,
+            "{ argv: [./gemm], rate: '{rate} it/s' }",
+            "A load that keeps a GPU busy, for the audit of what divides a GPU: it is started once in the place of each workload.",
         ),
     ],
     one_of: &[],

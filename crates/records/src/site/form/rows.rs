@@ -204,7 +204,7 @@ pub(super) fn steps(steps: &[TransitionStep]) -> Option<String> {
 }
 
 /// Numbers in runs: `0-3, 6`.
-fn indexes(indexes: &[u32]) -> String {
+pub(super) fn indexes(indexes: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &index in indexes {
         match runs.last_mut() {

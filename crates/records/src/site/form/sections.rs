@@ -1,15 +1,15 @@
 //! The records of both forms.
 
 use cotenant_core::site::{
-    Batch, Demand, Inference, InferenceObjectives, Operations, Pool, Render, Server, SharingMode,
-    Site, SiteKind, Training, Workload, WorkloadKind,
+    Batch, Demand, DiskSpace, HostCaps, Inference, InferenceObjectives, Operations, Pool, Render,
+    Server, SharingMode, Site, SiteKind, Training, Workload, WorkloadKind,
 };
 use cotenant_core::units::{format_count, format_duration};
 use jiff::tz::TimeZone;
 
 use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
-    amounts, bytes, capacity, demand, interval, joined, launch, lost_work, mode_settings,
+    amounts, bytes, capacity, demand, indexes, interval, joined, launch, lost_work, mode_settings,
     parallelism, reserve, route, row, show, steps, time, tokens, windows, yes_no,
 };
 
@@ -398,7 +398,26 @@ fn sharing_section(site: &Site) -> FormSection {
         let server = |per_gpu| if per_gpu { "one for each GPU" } else { "one for the node" };
         rows.push(row("MPS server", per_gpu.map(server).map(str::to_owned)));
     }
+    if !site.sharing.caps.is_empty() {
+        rows.push(row("caps", joined(site.sharing.caps.iter().map(caps_of))));
+    }
+    if let Some(load) = &site.sharing.saturating_load {
+        rows.push(row("saturating load", Some(load.argv.join(" "))));
+    }
     FormSection { title: "Sharing mode".to_owned(), rows }
+}
+
+fn caps_of((name, caps): (&String, &HostCaps)) -> String {
+    let space = |space: &DiskSpace| format!("{} in {}", space.size, space.folder);
+    let parts = [
+        caps.cpu_cores.map(|cores| format!("{cores} cores")),
+        caps.cpus.as_ref().map(|cpus| format!("CPUs {}", indexes(cpus))),
+        caps.memory.map(|memory| format!("memory {memory}")),
+        caps.disk_write.map(|rate| format!("writes {rate}")),
+        caps.disk_space.as_ref().map(space),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{name}: {}", parts.join(", "))
 }
 
 /// What only evidence can fill.

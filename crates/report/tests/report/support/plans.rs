@@ -71,7 +71,13 @@ impl PlanSample {
 }
 
 pub(crate) fn sharing_of(mode: SharingMode) -> Sharing {
-    Sharing { mode, versions: std::collections::BTreeMap::new(), mps_server_per_gpu: None }
+    Sharing {
+        mode,
+        versions: std::collections::BTreeMap::new(),
+        mps_server_per_gpu: None,
+        caps: std::collections::BTreeMap::new(),
+        saturating_load: None,
+    }
 }
 
 pub(crate) fn berlin() -> TimeZone {
