@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use cotenant_core::evidence::{HostSample, Missing};
-use cotenant_probe::host::{Root, SampledWorkload, Sampler, facts, facts_at};
+use cotenant_core::site::{Launch, Ready, Training, Workload, WorkloadKind};
+use cotenant_probe::host::{Root, SampledWorkload, Sampler, UsableCores, facts, facts_at};
+use cotenant_probe::measure::thread_notes;
 use tempfile::TempDir;
 
 const SECOND: u64 = 1_000_000_000;
@@ -277,6 +279,44 @@ fn the_tightest_quota_of_all_levels_binds_in_both_versions() {
         let usable = facts.cores_usable.unwrap();
         assert_eq!((facts.cores_visible, usable.count), (Ok(96), 7));
         assert!(usable.arithmetic.contains("7.65"), "{}", usable.arithmetic);
+
+        // tobocop2/lilbee#660: half of the visible cores as threads, and generation collapses.
+        let notes = thread_notes([&engine("48")], &usable);
+        assert_eq!(notes.len(), 1);
+        for part in ["`embed` is started with 48 threads (--threads)", "7 run at full speed"] {
+            assert!(notes[0].contains(part), "{}", notes[0]);
+        }
+        assert!(notes[0].contains("96 of 96 visible cores by affinity, quota 7.65 cores: 7"));
+        assert_eq!(thread_notes([&engine("7")], &usable), [""; 0]);
+        let unlimited = UsableCores { quota_cores: None, ..usable };
+        assert_eq!(thread_notes([&engine("48")], &unlimited), [""; 0]);
+    }
+}
+
+/// An engine that is started with a number of threads.
+fn engine(threads: &str) -> Workload {
+    let job = Launch {
+        argv: vec!["engine".to_owned(), "--threads".to_owned(), threads.to_owned()],
+        cwd: None,
+        env: Default::default(),
+        ready: Ready::default(),
+    };
+    Workload {
+        name: "embed".to_owned(),
+        kind: WorkloadKind::Training(Box::new(Training {
+            launch: Some(job),
+            ..Training::default()
+        })),
+        owner: None,
+        model: None,
+        weight: None,
+        faults: None,
+        memory: None,
+        allocation: None,
+        priority: None,
+        limits: None,
+        on_out_of_memory: None,
+        classes: Vec::new(),
     }
 }
 

@@ -220,6 +220,7 @@ fn fault() -> impl Strategy<Value = BlockFault> {
             bound,
             seen
         }),
+        text().prop_map(BlockFault::ForeignGpu),
         text().prop_map(BlockFault::Incomplete),
     ]
 }
@@ -252,15 +253,14 @@ fn situation() -> impl Strategy<Value = Situation> {
 }
 
 fn observed() -> impl Strategy<Value = Observed> {
-    let histogram = (text(), vec(real(), 0..4), vec(real(), 0..4), real(), real()).prop_map(
-        |(metric, bounds, cumulative, count, sum)| EngineHistogram {
+    let histogram = (text(), vec(real(), 0..4), vec(real(), 0..4), real(), option::of(real()))
+        .prop_map(|(metric, bounds, cumulative, count, sum)| EngineHistogram {
             metric,
             bounds,
             cumulative,
             count,
             sum,
-        },
-    );
+        });
     let gauge = (text(), vec((number(), real()), 0..3))
         .prop_map(|(metric, readings)| EngineGauge { metric, readings });
     let counters = vec((text(), real()), 0..3);

@@ -97,6 +97,8 @@ pub enum BlockFault {
         /// The limit it crossed, cores.
         cores_max: f64,
     },
+    /// Processes that belong to neither tenant computed on a GPU on which a tenant was: which, in words.
+    ForeignGpu(String),
     /// The load client was late: its own delay is not small beside what it measured.
     ClientLate {
         /// 99th percentile of its lateness, seconds.
@@ -129,6 +131,7 @@ impl BlockFault {
             Self::ForeignCpu { cores, cores_max } => {
                 format!("processes of neither tenant used {cores:.2} cores (limit {cores_max:.2})")
             }
+            Self::ForeignGpu(what) => format!("a process of neither tenant used their GPU: {what}"),
             Self::ClientLate { lateness_p99_s, lateness_max_s } => format!(
                 "the load client was late: p99 {:.1} ms (limit {:.1} ms), which is not small beside \
                  what it measured",

@@ -22,7 +22,7 @@ pub mod schedule;
 
 pub use assemble::plan;
 pub use backtest::{BacktestQuestion, Held, backtest};
-pub use checks::checks;
+pub use checks::{checks, declared_threads};
 pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
 pub use jobs::{JobList, Occurrence, TransitionHours, jobs, transition_hours};
 pub use model::{

@@ -155,12 +155,17 @@ impl<'a> Session<'a> {
             None => None,
         };
         let guardian = GuardianCommand::this_program(GUARDIAN);
-        let rig = Rig::new(guardian, Some(engine), neighbour).map_err(Failure::world)?;
+        let mut rig = Rig::new(guardian, Some(engine), neighbour).map_err(Failure::world)?;
+        let host = facts();
+        if let Ok(cores) = &host.cores_usable {
+            let tested = subject.neighbour.map(|(workload, _)| workload);
+            rig.set_notes(measure::thread_notes(tested.into_iter().chain([workload]), cores));
+        }
         Ok(Self {
             file,
             subject,
             printer,
-            host: facts(),
+            host,
             devices: look().ok(),
             rig,
             interrupt,

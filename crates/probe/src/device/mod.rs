@@ -7,4 +7,4 @@ pub mod nvml;
 pub mod smi;
 
 pub use lookout::{Lookout, NoDevices, look};
-pub use nvml::{GpuSampler, GpuWatch};
+pub use nvml::{GpuSampler, GpuWatch, NvmlUnavailable};

@@ -18,6 +18,7 @@ use crate::load::{Cancel, LoadResult, Schedule, run_on_thread};
 
 use super::engine_watch::{EngineSeen, scrape, watch_engine};
 use super::fault;
+use super::gpu_watch::{GpusSeen, Tenants, watch_gpus};
 use super::plan::Rules;
 use super::rig::{Rig, RigError, checkpoints, steps};
 
@@ -87,6 +88,7 @@ pub(super) async fn run_block(
     let ended_ns = monotonic_ns() - zero_ns;
     let mut block = assemble(rules, plan, started, ended_ns, driven, result, seen);
     block.observed.stress = stress?;
+    block.remarks.extend(rig.notes.iter().cloned());
     Ok(block)
 }
 
@@ -241,13 +243,15 @@ impl Client {
 struct Seen {
     host: Vec<HostSample>,
     engine: EngineSeen,
+    gpus: GpusSeen,
 }
 
-/// The tasks that look at the host and at the engine while a block runs.
+/// The tasks that look at the host, the engine and the GPUs while a block runs.
 struct Watchers {
     stop: watch::Sender<bool>,
     host: JoinHandle<Vec<HostSample>>,
     engine: JoinHandle<EngineSeen>,
+    gpus: JoinHandle<GpusSeen>,
 }
 
 impl Watchers {
@@ -255,10 +259,17 @@ impl Watchers {
         let (stop, stopped) = watch::channel(false);
         let workloads = rig.workloads();
         let guardian = rig.supervisor.guardian_pid();
+        let tenants = Tenants {
+            roots: workloads.iter().flat_map(|(_, roots)| roots).copied().collect(),
+            own: vec![std::process::id(), guardian],
+        };
+        let library = rig.gpus.clone();
+        let gpus = watch_gpus(library, tenants, zero_ns, judged_ns.clone(), stopped.clone());
+        let gpus = tokio::spawn(gpus);
         let host =
             tokio::spawn(watch_host(workloads, guardian, zero_ns, judged_ns.end, stopped.clone()));
         let engine = tokio::spawn(watch_engine(rig.watched(), zero_ns, judged_ns, stopped));
-        Self { stop, host, engine }
+        Self { stop, host, engine, gpus }
     }
 
     async fn finish(self) -> Seen {
@@ -266,6 +277,7 @@ impl Watchers {
         Seen {
             host: self.host.await.unwrap_or_default(),
             engine: self.engine.await.unwrap_or_default(),
+            gpus: self.gpus.await.unwrap_or_default(),
         }
     }
 }
@@ -335,6 +347,7 @@ fn assemble(
         observed: Observed {
             engine: seen.engine.observation,
             disturbance: driven.disturbance,
+            gpus: seen.gpus.samples,
             ..Observed::default()
         },
     };
@@ -347,6 +360,10 @@ fn assemble(
     let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
     block.faults.extend(faults);
     block.remarks = remarks;
+    block.remarks.extend(seen.gpus.remarks);
+    if !seen.gpus.strangers.is_empty() {
+        block.faults.push(BlockFault::ForeignGpu(seen.gpus.strangers.join("; ")));
+    }
     block
 }
 

@@ -10,6 +10,7 @@ use cotenant_core::evidence::{
 use cotenant_core::site::HostCaps;
 
 use crate::clock::monotonic_ns;
+use crate::device::nvml::NvmlLibrary;
 use crate::host::{ProcessTable, listeners};
 use crate::http;
 use crate::load::{Target, TargetError};
@@ -103,6 +104,10 @@ pub struct Rig {
     pub(super) resumes: Vec<(u32, ResumeCheck)>,
     /// The engine's name and version, where it was identified.
     engine_name: Option<String>,
+    /// What every block is to note.
+    pub(super) notes: Vec<String>,
+    /// The driver's library, through which GPUs are read where there are any.
+    pub(super) gpus: NvmlLibrary,
     pub(super) stress_kit: Option<StressKit>,
     pub(super) stressing: Option<RunningStress>,
     /// What holds the neighbour, for faults that fill it.
@@ -132,6 +137,8 @@ impl Rig {
             pending: None,
             resumes: Vec::new(),
             engine_name: None,
+            notes: Vec::new(),
+            gpus: NvmlLibrary::of_this_machine(),
             stress_kit: None,
             stressing: None,
             caps: HostCaps::default(),
@@ -170,6 +177,11 @@ impl Rig {
         {
             inference.metrics_url.clone_from(&facts.metrics_url);
         }
+    }
+
+    /// Has every block from now on note these sentences.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
     }
 
     /// The engine whose metrics can be asked for.

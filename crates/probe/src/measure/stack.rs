@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use cotenant_core::evidence::{Aspect, Fingerprint, Reading};
 use cotenant_core::gpu;
+use cotenant_core::plan::declared_threads;
 use cotenant_core::site::{Inference, SchedulerKind, Server, Site, Training, Workload};
 
 use crate::device::smi::DeviceReport;
 use crate::engine_metrics::{EngineKind, Identity, identify};
-use crate::host::HostFacts;
+use crate::host::{HostFacts, UsableCores};
 
 /// Patience with all questions to an engine together.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -82,6 +83,26 @@ pub async fn engine_facts(endpoint: &str) -> EngineFacts {
     }
 }
 
+/// What is to be said of workloads that start more threads than a quota below the allowed cores runs:
+/// the kernel then throttles all of them together. Where cores alone are short, threads take turns.
+pub fn thread_notes<'w>(
+    workloads: impl IntoIterator<Item = &'w Workload>,
+    cores: &UsableCores,
+) -> Vec<String> {
+    let usable = f64::from(cores.count);
+    let throttles = cores.quota_cores.is_some_and(|quota| quota < f64::from(cores.affinity));
+    let over = workloads.into_iter().filter_map(|workload| {
+        let (threads, by) = declared_threads(workload)?;
+        (throttles && threads > usable).then(|| {
+            format!(
+                "`{}` is started with {threads} threads ({by}), and {} run at full speed here: {}",
+                workload.name, cores.count, cores.arithmetic
+            )
+        })
+    });
+    over.collect()
+}
+
 /// The GPUs as a fingerprint tells them: the models that are there, each once.
 fn gpu_models(devices: &DeviceReport) -> Option<String> {
     let mut names: Vec<&str> =
@@ -138,7 +159,9 @@ pub fn fingerprint(
     );
     let seen = |reading: &Reading<String>| reading.clone().ok();
     add(Aspect::Device, gpu.or_else(|| seen(&host.cpu_model)));
-    let cores = host.cores_usable.as_ref().ok().map(|cores| format!("{} cores", cores.count));
+    // Quota and affinity, never the visible cores: another quota is another machine.
+    let cores = host.cores_usable.as_ref().ok();
+    let cores = cores.map(|cores| format!("{} cores ({})", cores.count, cores.arithmetic));
     add(Aspect::VisibleDevices, cores);
     add(
         Aspect::Driver,

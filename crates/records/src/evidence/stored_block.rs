@@ -119,6 +119,7 @@ mirror_struct! {
 pub(super) enum StoredFault {
     Steal { cores: Real, cores_max: Real },
     ForeignCpu { cores: Real, cores_max: Real },
+    ForeignGpu(String),
     ClientLate { lateness_p99_s: Real, lateness_max_s: Real },
     Guarded { objective: String, bound: Real, seen: Real },
     Incomplete(String),
@@ -134,6 +135,7 @@ impl Mirror for StoredFault {
             BlockFault::ForeignCpu { cores, cores_max } => {
                 Self::ForeignCpu { cores: Real(*cores), cores_max: Real(*cores_max) }
             }
+            BlockFault::ForeignGpu(what) => Self::ForeignGpu(what.clone()),
             BlockFault::ClientLate { lateness_p99_s, lateness_max_s } => Self::ClientLate {
                 lateness_p99_s: Real(*lateness_p99_s),
                 lateness_max_s: Real(*lateness_max_s),
@@ -154,6 +156,7 @@ impl Mirror for StoredFault {
             Self::ForeignCpu { cores, cores_max } => {
                 BlockFault::ForeignCpu { cores: cores.0, cores_max: cores_max.0 }
             }
+            Self::ForeignGpu(what) => BlockFault::ForeignGpu(what),
             Self::ClientLate { lateness_p99_s, lateness_max_s } => BlockFault::ClientLate {
                 lateness_p99_s: lateness_p99_s.0,
                 lateness_max_s: lateness_max_s.0,

@@ -295,6 +295,7 @@ fn faults() -> Vec<BlockFault> {
     vec![
         BlockFault::Steal { cores: 0.3, cores_max: 0.1 },
         BlockFault::ForeignCpu { cores: 0.4, cores_max: 0.2 },
+        BlockFault::ForeignGpu("python (process 7) was on GPU-1".to_owned()),
         BlockFault::ClientLate { lateness_p99_s: 0.2, lateness_max_s: 0.01 },
         BlockFault::Guarded { objective: "ttft_p95".to_owned(), bound: 2.0, seen: 3.5 },
         BlockFault::Incomplete("the engine went away".to_owned()),

@@ -119,6 +119,7 @@ pub(super) fn fault(fault: &BlockFault) -> String {
             format::trimmed(*cores),
             format::trimmed(*cores_max)
         ),
+        BlockFault::ForeignGpu(what) => format!("another process used the GPU: {what}"),
         BlockFault::ClientLate { lateness_p99_s, lateness_max_s } => format!(
             "the load client was late: p99 {} (limit {})",
             format::time(*lateness_p99_s),

@@ -25,8 +25,9 @@ pub(super) fn checks(site: &Site) -> Vec<Check> {
     }
 }
 
-/// Threads that a workload is told to start, and by what.
-fn threads(workload: &Workload) -> Option<(f64, &'static str)> {
+/// Threads that a workload is told to start, and by what: an option of its command line, or a variable
+/// of its environment. `None` where it is told nothing.
+pub fn declared_threads(workload: &Workload) -> Option<(f64, &'static str)> {
     if let Some(threads) = arguments::number::<f64>(workload, &["--threads"]) {
         return Some((threads, "--threads"));
     }
@@ -72,7 +73,7 @@ fn decide(site: &Site, whole: f64, hidden: Option<bool>, check: &mut Check) {
     let mut silent: Vec<&Workload> = Vec::new();
     let mut over: Vec<String> = Vec::new();
     for workload in &site.workloads {
-        match threads(workload) {
+        match declared_threads(workload) {
             Some((threads, by)) => {
                 check.arithmetic.push(format!(
                     "{}: {} threads by {by}",

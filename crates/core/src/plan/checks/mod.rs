@@ -26,3 +26,4 @@ mod placement;
 mod ranks;
 
 pub use all::checks;
+pub use cpu::declared_threads;
