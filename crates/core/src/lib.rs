@@ -12,6 +12,7 @@ pub mod method;
 pub mod observed;
 pub mod plan;
 pub mod protocol;
+pub mod reading;
 pub mod site;
 pub mod stats;
 pub mod units;

@@ -23,6 +23,8 @@ pub(crate) enum Verb {
     Try(TryOptions),
     /// Check a site file: every problem at once, each with its place
     Check(CheckOptions),
+    /// Say what a file is and print its numbers: metrics, logs, results, GPUs, schedulers, traces
+    Read(ReadOptions),
     /// Show what the load is by time: traces, tables of rates, a metrics server
     Demand(DemandOptions),
     /// Say who may hold which GPU when, what is kept for bursts, and which deadlines hold
@@ -83,6 +85,16 @@ pub(crate) enum CheckFormat {
     Text,
     /// For programs
     Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadOptions {
+    /// Files of any kind, plain, gzip or zstd; `-` for standard input. The kind is told by content
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
 }
 
 #[derive(Debug, Args)]
@@ -205,6 +217,8 @@ pub(crate) enum SchemaOf {
     Plan,
     /// The view of `demand --format json`
     Demand,
+    /// What `read --format json` says of files
+    Reading,
 }
 
 #[derive(Debug, Args)]

@@ -38,6 +38,7 @@ fn run() -> ExitCode {
     let outcome = match cli.verb {
         Verb::Try(options) => verbs::try_out::run(&options, &printer),
         Verb::Check(options) => verbs::check::run(&options, &printer),
+        Verb::Read(options) => verbs::read::run(&options, &printer),
         Verb::Demand(options) => verbs::demand::run(&options, &printer),
         Verb::Plan(options) => verbs::plan::run(&options, &printer),
         Verb::Schema(options) => verbs::schema::run(&options, &printer),

@@ -15,10 +15,11 @@ use support::sites::PLAIN;
 use support::{PATIENCE, workspace};
 use tempfile::TempDir;
 
-const VERBS: [&[&str]; 13] = [
+const VERBS: [&[&str]; 14] = [
     &[],
     &["try"],
     &["check"],
+    &["read"],
     &["demand"],
     &["plan"],
     &["schema"],

@@ -11,6 +11,7 @@ pub mod http;
 pub mod load;
 pub mod measure;
 pub mod progress_log;
+pub mod read;
 pub mod scheduler;
 pub mod stress;
 pub mod supervisor;

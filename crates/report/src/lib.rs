@@ -3,7 +3,7 @@
 //! [`build`] computes every number once. The renderers print the texts that it made and place its
 //! points on paper: any number that a reader sees in the page or in the terminal is in the JSON. A
 //! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools, and
-//! so has demand by time, [`build_demand`].
+//! so has demand by time, [`build_demand`], and so have files that somebody looks at, [`build_reading`].
 
 mod build;
 mod demand;
@@ -13,6 +13,7 @@ mod html;
 mod json;
 mod model;
 mod plan;
+mod reading;
 mod terminal;
 
 pub use build::{
@@ -36,6 +37,11 @@ pub use plan::{
     PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_checks, build_plan,
     model as plan_model, plan_from_json, plan_schema, plan_to_json, render_checks_terminal,
     render_plan_html, render_plan_terminal,
+};
+pub use reading::{
+    READING_FORMAT, READING_VERSION, ReadInput, ReadingReport, build_reading,
+    model as reading_model, reading_from_json, reading_schema, reading_to_json,
+    render_reading_terminal,
 };
 pub use terminal::{TerminalOptions, render_terminal};
 

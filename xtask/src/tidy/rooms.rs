@@ -151,6 +151,9 @@ pub(super) fn renderers(tree: &Tree) -> Vec<Fault> {
         "crates/report/src/plan/json.rs",
         "crates/report/src/plan/model/",
         "crates/report/src/plan/terminal/",
+        "crates/report/src/reading/json.rs",
+        "crates/report/src/reading/model.rs",
+        "crates/report/src/reading/terminal.rs",
         "crates/report/src/terminal/",
     ];
     let why = "a renderer sees the model alone and computes no number";

@@ -41,4 +41,4 @@ pub use series::{Series, WorkUnit};
 pub use source::{Arrival, ArrivalOutcome, Interval};
 pub use steps::STEPS_MAX;
 pub use table::history_of_table;
-pub use tokens::{TokenQuantiles, Tokens};
+pub use tokens::{TokenCounter, TokenQuantiles, Tokens};

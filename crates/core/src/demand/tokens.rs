@@ -37,21 +37,29 @@ pub struct TokenQuantiles {
 /// 2,048 has 1,024 equal buckets, so a bucket is at most 1/1,024 of its values wide. The number of
 /// buckets is fixed: memory does not depend on the number of values.
 #[derive(Clone, Debug)]
-pub(super) struct TokenCounter {
+pub struct TokenCounter {
     buckets: Vec<u64>,
     count: u64,
     sum: u64,
     max: u32,
 }
 
+impl Default for TokenCounter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl TokenCounter {
-    pub(super) fn new() -> Self {
+    /// A counter of nothing yet.
+    pub fn new() -> Self {
         let octaves = (u32::BITS - EXACT_BITS) as usize;
         let buckets = (1 << EXACT_BITS) + octaves * BUCKETS_PER_OCTAVE;
         Self { buckets: vec![0; buckets], count: 0, sum: 0, max: 0 }
     }
 
-    pub(super) fn add(&mut self, tokens: u32) {
+    /// Counts one number of tokens.
+    pub fn add(&mut self, tokens: u32) {
         if let Some(bucket) = self.buckets.get_mut(bucket_of(tokens)) {
             *bucket += 1;
         }
@@ -66,7 +74,9 @@ impl TokenCounter {
         (self.sum > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    pub(super) fn quantiles(&self) -> Option<TokenQuantiles> {
+    /// What was counted; `None` where there is nothing, or only zeros: then the source states no
+    /// tokens.
+    pub fn quantiles(&self) -> Option<TokenQuantiles> {
         let mean = self.mean()?;
         Some(TokenQuantiles {
             requests: self.count,

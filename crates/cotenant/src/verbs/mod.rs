@@ -8,6 +8,7 @@ pub(crate) mod histories;
 pub(crate) mod judged;
 pub(crate) mod measure;
 pub(crate) mod plan;
+pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod session;
 pub(crate) mod status;

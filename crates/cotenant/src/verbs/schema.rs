@@ -10,6 +10,7 @@ pub(crate) fn run(options: &SchemaOptions, printer: &Printer) -> Result<Code, Fa
         SchemaOf::Report => cotenant_report::schema(),
         SchemaOf::Plan => cotenant_report::plan_schema(),
         SchemaOf::Demand => cotenant_report::demand_schema(),
+        SchemaOf::Reading => cotenant_report::reading_schema(),
     };
     let text =
         serde_json::to_string_pretty(&schema).map_err(|error| Failure::Bug(error.to_string()))?;

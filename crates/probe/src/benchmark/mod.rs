@@ -24,6 +24,9 @@ mod rules;
 mod tables;
 mod text;
 
+pub(crate) use parse::json as parse_json;
+pub(crate) use read::clue;
+
 pub use inference_perf::contradictions;
 pub use model::{
     Arrivals, BenchmarkFile, Counts, ImportedBenchmark, ImportedLoad, ImportedMetric,

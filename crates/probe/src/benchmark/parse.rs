@@ -10,7 +10,7 @@ const DEPTH_MAX: usize = 64;
 
 /// JSON text. Python writes `NaN` and `Infinity`, which JSON has no words for: they become text, so
 /// that whoever reads the field refuses it by name.
-pub(super) fn json(text: &str) -> Result<Value, serde_json::Error> {
+pub(crate) fn json(text: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match without_bare_words(text) {
         Some(text) => serde_json::from_str(&text),
         None => Err(error),

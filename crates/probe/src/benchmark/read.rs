@@ -69,15 +69,106 @@ pub fn read_with(
     document(&Node::root(file, None, &value))
 }
 
+/// By what a text is known as the result of a tool, in words; `None` where it is of no known tool.
+/// `json` is the document, where the whole text is one, and `line` the first of several.
+pub(crate) fn clue(body: &str, json: Option<&Value>, line: Option<&Value>) -> Option<&'static str> {
+    if let Some(value) = json {
+        return document_clue(value);
+    }
+    if let Some(value) = line {
+        return line_clue(value);
+    }
+    if body.contains(mlperf_training::MARK) {
+        return Some("has lines `:::MLLOG`");
+    }
+    if mlperf_inference::delimiter_of(body).is_some() {
+        return Some("has the columns of MLPerf Inference's table");
+    }
+    if let Some(clue) = header(body)
+        .and_then(|header| header_clue(&header.iter().map(|cell| cell.trim()).collect::<Vec<_>>()))
+    {
+        return Some(clue);
+    }
+    let has = |key: &str| body.lines().any(|line| line.starts_with(key));
+    if has("scenario:") && (has("metrics:") || has("results:")) {
+        return Some("has `scenario` and `metrics` or `results`, as llm-d's report has");
+    }
+    (has("load_summary:") && has("successes:"))
+        .then_some("has `load_summary` and `successes`, as inference-perf has")
+}
+
+fn document_clue(value: &Value) -> Option<&'static str> {
+    let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
+    let first = value.as_array().and_then(|items| items.first()).unwrap_or(value);
+    let first_has = |names: &[&str]| names.iter().all(|name| first.get(name).is_some());
+    if bench_serve::tool_of(first).is_some() {
+        Some("has the fields of a serving benchmark")
+    } else if value.is_array() {
+        first_has(&["start_time", "end_time", "info"])
+            .then_some("each entry has `start_time`, `end_time` and `info`, as inference-perf has")
+    } else if value.get("benchmarks").is_some_and(Value::is_array) {
+        Some("has the list `benchmarks`, as guidellm has")
+    } else if has(&["load_summary", "successes"]) {
+        Some("has `load_summary` and `successes`, as inference-perf has")
+    } else if has(&["scenario"]) && (has(&["metrics"]) || has(&["results"])) {
+        Some("has `scenario` and `metrics` or `results`, as llm-d's report has")
+    } else if has(&["engine_kwargs", "vllm_version"]) {
+        Some("has `engine_kwargs` and `vllm_version`, as LLMServingSim has")
+    } else if has(&["input_config"]) || has(&["aiperf_version"]) {
+        Some("has `input_config`, as aiperf has")
+    } else if has(&["global", "reports"]) {
+        Some("has `global` and `reports`, as inference-perf's validator has")
+    } else {
+        line_clue(value)
+    }
+}
+
+fn line_clue(value: &Value) -> Option<&'static str> {
+    let has = |names: &[&str]| names.iter().all(|name| value.get(name).is_some());
+    if bench_serve::tool_of(value).is_some() {
+        Some("each line has the fields of a serving benchmark")
+    } else if has(&["metadata", "metrics"]) {
+        Some("each line has `metadata` and `metrics`, as aiperf's requests have")
+    } else if has(&["queued_ts", "first_token_ts"]) {
+        Some("each line has `queued_ts` and `first_token_ts`, as LLMServingSim's have")
+    } else {
+        None
+    }
+}
+
+/// The cells of the first line that is not blank.
+fn header(body: &str) -> Option<Vec<String>> {
+    let first = body.lines().find(|line| !line.trim().is_empty())?;
+    csv::rows("", first, ',').ok()?.first().map(|row| row.cells.clone())
+}
+
+fn header_clue(header: &[&str]) -> Option<&'static str> {
+    let has = |names: &[&str]| names.iter().all(|name| header.contains(name));
+    if header.first() == Some(&"Metric") && header.len() > 1 {
+        Some("begins with the column `Metric`, as aiperf's table does")
+    } else if has(&["Type", "Run Id", "Name", "Successful Requests"]) {
+        Some("has the columns of guidellm's table")
+    } else if has(&["t", "running", "waiting", "kv_cache_pct"]) {
+        Some("has the columns `running`, `waiting` and `kv_cache_pct`, as LLMServingSim has")
+    } else if has(&["prompt_size", "batch_size", "token_size", "prompt_time"]) {
+        Some("has the columns of Splitwise's model")
+    } else if tables::names_statistics(header) {
+        Some("has columns that name statistics of latencies")
+    } else if has(&["TTFT", "ITL"]) {
+        Some("has the columns `TTFT` and `ITL`")
+    } else {
+        None
+    }
+}
+
 /// A table with commas, told by its header; `None` where the header is of no known table.
 fn comma_separated(
     file: &str,
     body: &str,
     options: ImportOptions,
 ) -> Option<Result<BenchmarkFile, Box<Refusal>>> {
-    let first = body.lines().find(|line| !line.trim().is_empty())?;
-    let header = csv::rows(file, first, ',').ok()?;
-    let header: Vec<&str> = header.first()?.cells.iter().map(|cell| cell.trim()).collect();
+    let header = header(body)?;
+    let header: Vec<&str> = header.iter().map(|cell| cell.trim()).collect();
     let has = |names: &[&str]| names.iter().all(|name| header.contains(name));
     Some(if header.first() == Some(&"Metric") && header.len() > 1 {
         aiperf::table(file, body)

@@ -14,5 +14,7 @@ mod read;
 mod server;
 mod source;
 
+pub(crate) use rates::fold as fold_rates;
+
 pub use read::{DemandError, Progress, ProgressUnit, Read, ReadOptions, read, read_all};
 pub use source::{QuerySource, RatesSource, Source, TraceSource};

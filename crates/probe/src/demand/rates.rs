@@ -14,7 +14,7 @@ use crate::trace::{Lines, Problem, TimeReader, TimeUnit, csv_cells, decimal};
 /// Most rows: four years of minutes.
 const ROWS_MAX: usize = 1 << 21;
 
-pub(super) fn fold(
+pub(crate) fn fold(
     name: &str,
     input: impl std::io::Read,
     source: &RatesSource,

@@ -64,11 +64,11 @@ pub struct Read {
 }
 
 /// What one of the sources of a history showed, beside what the builder was given.
-pub(super) struct Part {
-    pub(super) notes: Vec<String>,
-    pub(super) rows: u64,
-    pub(super) rows_out_of_order: u64,
-    pub(super) time_of_week_known: bool,
+pub(crate) struct Part {
+    pub(crate) notes: Vec<String>,
+    pub(crate) rows: u64,
+    pub(crate) rows_out_of_order: u64,
+    pub(crate) time_of_week_known: bool,
 }
 
 /// Why a source gives no history.

@@ -151,7 +151,11 @@ fn json_form(file: &str, body: &str) -> Result<Option<Form>, ReadError> {
             "run the command again and keep its whole output",
         )
         .at(error.line() as u64)),
-        Err(_) => Ok(pasted_form(file, body)),
+        // The kernel's log begins with a bracket, too.
+        Err(_) => {
+            let log = host_log::kind_of(body).map(Form::HostLog);
+            Ok(log.or_else(|| pasted_form(file, body)))
+        }
     }
 }
 

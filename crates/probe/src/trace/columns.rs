@@ -141,7 +141,7 @@ impl ColumnMap {
     }
 
     /// The known map whose columns all stand among `names`.
-    pub(super) fn recognise<'a>(names: &(impl Iterator<Item = &'a str> + Clone)) -> Option<Self> {
+    pub(crate) fn recognise<'a>(names: &(impl Iterator<Item = &'a str> + Clone)) -> Option<Self> {
         Self::known().into_iter().map(|(_, map)| map).find(|map| {
             let holds = |name: &String| names.clone().any(|known| known == name);
             holds(&map.time)
