@@ -13,6 +13,7 @@ pub mod observed;
 pub mod plan;
 pub mod protocol;
 pub mod reading;
+pub mod sensitivity;
 pub mod site;
 pub mod stats;
 pub mod units;

@@ -26,7 +26,7 @@ mod pool;
 mod preemption;
 mod progress;
 mod queue_time;
-mod series;
+pub(crate) mod series;
 mod stale;
 
 pub use gate::{
