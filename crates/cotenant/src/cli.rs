@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use cotenant_core::units::Bytes;
 
 /// May this GPU server serve production inference and also train, batch or render?
 ///
@@ -238,6 +239,17 @@ pub(crate) struct MeasureOptions {
     /// Seconds of the pilot of inference; the neighbour's is half as long
     #[arg(long, default_value_t = 20.0, value_parser = above_zero)]
     pub(crate) pilot_seconds: f64,
+    /// Resources that the test of sensitivity stresses: a list of cpu, memory, disk, page-cache and
+    /// network; without it, all of them
+    #[arg(long)]
+    pub(crate) stressors: Option<String>,
+    /// Most memory that a stressor may use for buffers and page cache (512 MiB); without it, a
+    /// quarter of what is available
+    #[arg(long, value_parser = bytes)]
+    pub(crate) stress_memory: Option<Bytes>,
+    /// Most bytes that the stressor of the disk may keep there at a time (256 MiB); without it, 1 GiB
+    #[arg(long, value_parser = bytes)]
+    pub(crate) stress_disk: Option<Bytes>,
     /// Test a remedy in place of the declared way of sharing
     #[arg(long, value_enum)]
     pub(crate) remedy: Option<RemedyName>,
@@ -333,5 +345,14 @@ fn above_zero(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() && value <= 100_000.0 => Ok(value),
         _ => Err("a number above 0 and at most 100000 is needed".into()),
+    }
+}
+
+/// An amount of memory or storage on the command line: `512 MiB`.
+fn bytes(text: &str) -> Result<Bytes, String> {
+    match Bytes::parse(text) {
+        Ok(bytes) if bytes.0 >= 1 << 20 => Ok(bytes),
+        Ok(_) => Err("at least 1 MiB is needed".into()),
+        Err(error) => Err(error.to_string()),
     }
 }

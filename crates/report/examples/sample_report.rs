@@ -13,7 +13,8 @@ fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| "sample-report".into()));
     std::fs::create_dir_all(&folder)?;
     for sample in support::samples() {
-        let report = sample.report();
+        let explanation = support::explanation();
+        let report = sample.report_with(Some(&explanation));
         let file = |extension: &str| folder.join(format!("{}.{extension}", sample.name));
         std::fs::write(file("html"), render_html(&report))?;
         std::fs::write(

@@ -29,9 +29,10 @@ pub use json::{ReadError, from_json, schema, to_json};
 pub use model::{
     Axis, AxisScale, CapacityView, Charts, Column, ConditionView, CurveChart, CurveSeries,
     DrillBar, DrillChart, DrillPart, Fact, FindingView, GateView, Headline, HostBar, HostChart,
-    MissingView, NextStep, RateChart, RateLine, ReferenceLine, Report, Segment, SeriesKind,
-    SpreadBox, SpreadChart, State, Story, StoryCell, StoryColumn, StoryRow, Table, Tick,
-    TimelineBlock, TimelineChart, TimelineLane, Value, Word,
+    MissingView, NextStep, RateChart, RateLine, ReferenceLine, Report, ResponseChart,
+    ResponsePoint, ResponseSeries, Segment, SeriesKind, SpreadBox, SpreadChart, State, Story,
+    StoryCell, StoryColumn, StoryRow, Table, Tick, TimelineBlock, TimelineChart, TimelineLane,
+    Value, WhyOutcome, WhyView, Word,
 };
 pub use plan::{
     PLAN_FORMAT, PLAN_VERSION, PlanInputs, PlanReport, build_checks, build_plan,

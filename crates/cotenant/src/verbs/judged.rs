@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::path::Path;
 
 use cotenant_core::evidence::Run;
+use cotenant_core::sensitivity::{self, Explanation};
 use cotenant_core::site::{Demand, Site};
 use cotenant_core::units::format_duration;
 use cotenant_core::verdict::{Question, Unit, Verdict, judge};
@@ -59,6 +60,7 @@ pub(crate) fn judged(judging: &Judging<'_>) -> Result<Judged, Failure> {
         as_of: judging.as_of,
         points: &[],
     });
+    let sensitivity = sensitivity(site, &name, &runs);
     let report = cotenant_report::build(&ReportInputs {
         site_name: &site.name,
         site_lines: &site_lines(site),
@@ -72,8 +74,22 @@ pub(crate) fn judged(judging: &Judging<'_>) -> Result<Judged, Failure> {
         objectives: &objectives(site),
         loads: &loads(site),
         classes: &classes(site),
+        sensitivity: sensitivity.as_ref(),
     });
     Ok(Judged { verdict, report, runs, remarks })
+}
+
+/// Why inference is slower beside the first neighbour that can be measured.
+fn sensitivity(site: &Site, site_file: &str, runs: &[Run]) -> Option<Explanation> {
+    let (workload, inference) = site.inference().next()?;
+    let neighbour = site.training().next().map(|(workload, _)| workload.name.as_str());
+    sensitivity::explain(&sensitivity::Question {
+        runs,
+        site_file,
+        inference: &workload.name,
+        neighbour,
+        objectives: &inference.objectives.latency(),
+    })
 }
 
 /// The runs that count, those left out with the reason, and what a reader should know.

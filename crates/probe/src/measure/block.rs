@@ -40,6 +40,9 @@ pub enum BlockError {
     /// A workload.
     #[error(transparent)]
     Rig(#[from] RigError),
+    /// A stressor ended, or used nothing.
+    #[error("{0}")]
+    Stressor(String),
     /// The load client could not work.
     #[error("the load client failed: {0}")]
     Client(String),

@@ -15,7 +15,7 @@ use super::block::{BlockError, Interrupt, sleep_until};
 use super::desk::Watched;
 use super::rig::{Rig, RigError};
 
-/// Longest wait for a stressor's first line: its buffers are filled before it.
+/// Longest wait until a stressor works: its buffers are filled before.
 const READY_PATIENCE: Duration = Duration::from_secs(60);
 /// Longest life of a stressor, seconds: longer than any block.
 const SECONDS_MAX: u64 = 3600;
@@ -84,7 +84,7 @@ impl Rig {
         self.stress_kit = Some(kit);
     }
 
-    /// Starts a stressor and waits until it has told its first rate. At dose 0 nothing runs.
+    /// Starts a stressor and waits until it has told that it works. At dose 0 nothing runs.
     pub(super) async fn stress_up(&mut self, stress: Stress) -> Result<(), RigError> {
         if stress.dose == 0 {
             return Ok(());
@@ -113,7 +113,9 @@ impl Rig {
         self.stressing = Some(RunningStress { workload, stress });
         let ready = self.desk.wait(workload.id, READY_PATIENCE, |watched| {
             let ended = watched.exit.is_some();
-            (ended || !watched.stress_rates.is_empty()).then_some(ended)
+            // A rate of nothing is told while buffers are being filled.
+            let works = watched.stress_rates.iter().any(|(_, rate)| *rate > 0.0);
+            (ended || works).then_some(ended)
         });
         match ready.await {
             Some(false) => Ok(()),
@@ -121,7 +123,7 @@ impl Rig {
             None => Err(RigError::NotReady {
                 name,
                 patience: READY_PATIENCE,
-                what: "its first rate".to_owned(),
+                what: "a rate above nothing".to_owned(),
                 last_words: self.desk.look(workload.id, Watched::last_words),
             }),
         }
@@ -203,7 +205,7 @@ pub async fn calibrate(
         }
         sleep_until(monotonic_ns() + length.as_nanos() as u64, interrupt).await?;
         match rig.stress_fault() {
-            Some(fault) => Err(BlockError::Client(fault)),
+            Some(fault) => Err(BlockError::Stressor(fault)),
             None => Ok(()),
         }
     };
@@ -214,7 +216,7 @@ pub async fn calibrate(
         record.iter().flat_map(|record| &record.reached).map(|(_, rate)| *rate).collect();
     match quantile(&rates, 0.5) {
         Ok(rate) if rate > 0.0 => Ok(rate),
-        _ => Err(BlockError::Client(format!(
+        _ => Err(BlockError::Stressor(format!(
             "the stressor of {} reached nothing in {length:?}",
             stressor.name()
         ))),

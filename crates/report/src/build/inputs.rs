@@ -2,6 +2,7 @@
 
 use cotenant_core::capacity::MeasuredCapacity;
 use cotenant_core::evidence::Run;
+use cotenant_core::sensitivity::Explanation;
 use cotenant_core::verdict::{Unit, Verdict};
 
 /// Everything that [`crate::build`] needs. Nothing else is read.
@@ -32,6 +33,8 @@ pub struct ReportInputs<'a> {
     pub loads: &'a [DeclaredLoad],
     /// Names of the request classes. A class without a name is called by its number.
     pub classes: &'a [RequestClass],
+    /// What inference is sensitive to; `None` where nothing was ever stressed.
+    pub sensitivity: Option<&'a Explanation>,
 }
 
 /// One thing to do next.

@@ -17,6 +17,7 @@ mod sample;
 mod story;
 mod tables;
 mod timeline;
+mod why;
 
 pub use inputs::{DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass};
 pub(crate) use observed::NOT_COMPARED;

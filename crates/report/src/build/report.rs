@@ -3,7 +3,7 @@
 use super::inputs::ReportInputs;
 use super::pool::Pool;
 use super::sample::stream_samples;
-use super::{capacity, charts, facts, gates, host, reclaim, story, tables, timeline};
+use super::{capacity, charts, facts, gates, host, reclaim, story, tables, timeline, why};
 use crate::model::{Charts, NextStep, Report};
 use crate::{FORMAT, VERSION};
 
@@ -35,6 +35,7 @@ pub fn build(inputs: &ReportInputs<'_>) -> Report {
             .iter()
             .map(|step| NextStep { text: step.text.clone(), command: step.command.clone() })
             .collect(),
+        why: why::why(inputs),
         charts: Charts {
             latency: charts::latency(inputs, &samples),
             steps: charts::steps(inputs, &pool),

@@ -9,6 +9,7 @@ mod spread;
 mod stack;
 pub(crate) mod table;
 mod timeline;
+mod why;
 
 pub use page::render_html;
 pub(crate) use page::{STYLE, facts};

@@ -45,6 +45,7 @@ fn page(report: &Report) -> Markup {
                     (story(&report.story))
                     (charts(report))
                     (capacity(&report.capacity))
+                    @if let Some(why) = &report.why { (super::why::section(why)) }
                     (gates(&report.gates))
                     (next(report))
                     section id="details" {

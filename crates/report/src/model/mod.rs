@@ -4,6 +4,7 @@ mod capacity;
 mod chart;
 mod report;
 mod value;
+mod why;
 
 pub use capacity::{CapacityView, RateChart, RateLine};
 pub use chart::{
@@ -16,3 +17,4 @@ pub use report::{
     Story, StoryCell, StoryColumn, StoryRow, Table,
 };
 pub use value::{State, Value, Word};
+pub use why::{ResponseChart, ResponsePoint, ResponseSeries, WhyOutcome, WhyView};

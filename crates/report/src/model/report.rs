@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CapacityView, Charts, SeriesKind, Value, Word};
+use super::{CapacityView, Charts, SeriesKind, Value, WhyView, Word};
 
 /// The whole answer for people and machines. Every number that a rendering shows is in here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,9 @@ pub struct Report {
     pub missing: Vec<MissingView>,
     /// What to do next.
     pub next_steps: Vec<NextStep>,
+    /// What inference is sensitive to, where that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<WhyView>,
     /// Chart data.
     pub charts: Charts,
     /// Tables of detail, in the order in which they are shown.

@@ -22,6 +22,9 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     capacity(&mut paper, &report.capacity);
     gates(&mut paper, &report.gates);
     engine(&mut paper, &report.tables);
+    if let Some(why) = &report.why {
+        super::why::why(&mut paper, why);
+    }
     left_out(&mut paper, &report.tables);
     next_steps(&mut paper, report);
     paper.text

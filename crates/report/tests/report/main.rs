@@ -19,3 +19,5 @@ mod plans;
 mod renderings;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod why;

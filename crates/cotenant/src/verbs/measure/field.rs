@@ -3,6 +3,7 @@
 mod audit;
 mod capacity;
 mod faults;
+mod sensitivity;
 
 use std::path::Path;
 
@@ -31,6 +32,7 @@ pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure
         FieldTest::Audit => audit::run(place).await,
         FieldTest::Capacity => capacity::run(place).await,
         FieldTest::Faults => faults::run(place).await,
+        FieldTest::Sensitivity => sensitivity::run(place).await,
         _ => Err(Failure::input(format!("`{}` cannot be tested yet", test.name()))),
     }
 }
@@ -44,6 +46,7 @@ pub(super) async fn resume(
     match test {
         FieldTest::Capacity => capacity::resume(place, run).await,
         FieldTest::Faults => faults::resume(place, run).await,
+        FieldTest::Sensitivity => sensitivity::resume(place, run).await,
         _ => Err(Failure::input(format!(
             "a run of `{}` cannot be resumed\n\nhint: begin a new one",
             test.name()

@@ -2,9 +2,11 @@
 
 mod evidence;
 mod verdicts;
+mod why;
 
 use cotenant_core::capacity::MeasuredCapacity;
 use cotenant_core::evidence::Run;
+use cotenant_core::sensitivity::Explanation;
 use cotenant_core::verdict::{Unit, Verdict};
 use cotenant_report::{
     DeclaredLoad, DeclaredObjective, NextStepInput, Report, ReportInputs, RequestClass, build,
@@ -12,6 +14,7 @@ use cotenant_report::{
 
 pub(crate) use evidence::made_up_run;
 pub(crate) use verdicts::{conditional, fail, invalid, not_proven, pass};
+pub(crate) use why::explanation;
 
 /// Everything that a report is built from, owned.
 pub(crate) struct Sample {
@@ -73,6 +76,10 @@ impl Sample {
     }
 
     pub(crate) fn report(&self) -> Report {
+        self.report_with(None)
+    }
+
+    pub(crate) fn report_with(&self, sensitivity: Option<&Explanation>) -> Report {
         build(&ReportInputs {
             site_name: "made-up server",
             site_lines: &self.site_lines,
@@ -86,6 +93,7 @@ impl Sample {
             objectives: &self.objectives,
             loads: &self.loads,
             classes: &self.classes,
+            sensitivity,
         })
     }
 }
