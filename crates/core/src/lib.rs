@@ -8,6 +8,7 @@ pub mod capacity;
 pub mod demand;
 pub mod evidence;
 pub mod gpu;
+pub mod guard;
 pub mod method;
 pub mod observed;
 pub mod plan;

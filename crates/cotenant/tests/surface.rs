@@ -323,7 +323,8 @@ fn measure_refuses_what_it_cannot_measure_before_it_starts_anything() {
 #[test]
 fn a_workload_that_does_not_run_is_a_failure_of_the_world() {
     let folder = folder_with(PLAIN);
-    let mut down = Process::start(folder.path(), &["measure", "site.yaml"]);
+    let guarded = ["measure", "site.yaml", "--no-guard", "nothing listens there"];
+    let mut down = Process::start(folder.path(), &guarded);
     down.end(PATIENCE)
         .expect(&[3])
         .complains("`chat` does not answer at http://127.0.0.1:9/health");

@@ -201,6 +201,13 @@ fn inference() {
         service_time: seconds(6.0),
         minimum_reserved: Some(4.0),
         burst_reserve: Some(BurstReserve::Gpus(1.5)),
+        guard: Some(Guard {
+            ttft_p95: seconds(3.0),
+            e2e_p95: seconds(60.0),
+            longest_gap_p95: seconds(2.0),
+            error_rate: share(0.05),
+            window: seconds(5.0),
+        }),
     };
     assert_eq!(*inference, expected);
 }

@@ -40,6 +40,34 @@ pub struct Inference {
     pub minimum_reserved: Option<f64>,
     /// What is kept free for bursts beyond the minimum.
     pub burst_reserve: Option<BurstReserve>,
+    /// What stops a test at once.
+    pub guard: Option<Guard>,
+}
+
+/// Bounds beyond which a test's neighbour is stopped at once, because users of the endpoint feel it.
+/// They are wider than the objectives: an objective is judged by a test, a guard ends one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Guard {
+    /// 95th percentile of the time to first token over the window, at most.
+    pub ttft_p95: Option<Duration>,
+    /// 95th percentile of the time to the last byte over the window, at most.
+    pub e2e_p95: Option<Duration>,
+    /// 95th percentile over the requests of the window of the longest time between two tokens.
+    pub longest_gap_p95: Option<Duration>,
+    /// Share of the requests of the window that do not complete, at most.
+    pub error_rate: Option<Share>,
+    /// How far back is looked; `None` means ten seconds.
+    pub window: Option<Duration>,
+}
+
+impl Guard {
+    /// Whether it bounds anything.
+    pub fn bounds_something(&self) -> bool {
+        self.ttft_p95.is_some()
+            || self.e2e_p95.is_some()
+            || self.longest_gap_p95.is_some()
+            || self.error_rate.is_some()
+    }
 }
 
 /// Two quantiles of a number of tokens.

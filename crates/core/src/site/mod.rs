@@ -18,7 +18,7 @@ mod workload;
 pub use completion::{Batch, BatchRoute, Render, RenderNeeds, RestartUnit};
 pub use deadline::Deadline;
 pub use inference::{
-    BurstReserve, Demand, DemandQuery, Inference, InferenceObjectives, LatencyMetric,
+    BurstReserve, Demand, DemandQuery, Guard, Inference, InferenceObjectives, LatencyMetric,
     LatencyObjective, RateSeries, ReplicaCapacity, TableRow, TokenCounts, TraceColumns,
     TraceDemand, TraceFormat, TraceWindow,
 };

@@ -170,6 +170,28 @@ fn incomplete(case: &Case<'_>, condition: Condition, strategy: Strategy) -> Opti
     let mut finding = open(subject(case, None, &what), strategy);
     finding.evidence = Pool::run_ids(&blocks);
     finding.origin = Pool::origin(&blocks);
+    let guarded = blocks.iter().find_map(|member| {
+        let fault = member.block.faults.iter();
+        let mut fault = fault.filter(|f| matches!(f, crate::evidence::BlockFault::Guarded { .. }));
+        Some((member.block.plan.index, fault.next()?.sentence()))
+    });
+    if let Some((index, sentence)) = guarded {
+        finding.explanation = format!(
+            "{sentence} (test {letter}, block {index}); a test that its guard ended proves nothing in \
+             favour of sharing"
+        );
+        finding.missing.push(super::Missing {
+            what: "a test that the guard does not end: with a remedy, a lighter neighbour, or at \
+                   another time"
+                .into(),
+            remedy: format!(
+                "cotenant measure {} --tests a,c --remedy idle-priority",
+                case.site_file
+            ),
+            minutes: Some(12.0 * case.pair_minutes()),
+        });
+        return Some(finding);
+    }
     finding.explanation = format!(
         "{} of test {letter} broke off, and nothing outside the tenants is known to have caused it \
          (block {}: {})",

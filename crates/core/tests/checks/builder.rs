@@ -73,6 +73,7 @@ pub(crate) fn inference() -> Inference {
         service_time: None,
         minimum_reserved: None,
         burst_reserve: None,
+        guard: None,
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) fn inference(rates: &[(&str, f64)]) -> Inference {
         service_time: None,
         minimum_reserved: None,
         burst_reserve: Some(BurstReserve::Gpus(0.0)),
+        guard: None,
     }
 }
 

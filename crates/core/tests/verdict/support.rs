@@ -65,6 +65,7 @@ pub(crate) fn site() -> Site {
         service_time: None,
         minimum_reserved: None,
         burst_reserve: None,
+        guard: None,
     };
     let training = Training {
         steps: Some(10_000),

@@ -6,7 +6,7 @@ mod guard;
 use std::path::Path;
 use std::time::Duration;
 
-use cotenant_core::evidence::Remedy;
+use cotenant_core::evidence::{Block, BlockFault, Remedy};
 use cotenant_core::protocol::{Budget, Campaign, FieldTest, Fit, Tests};
 use cotenant_core::site::CheckpointInterval;
 use cotenant_probe::measure::Interrupt;
@@ -56,6 +56,7 @@ async fn measure(
     let remedy = options.remedy.map(|RemedyName::IdlePriority| Remedy::IdlePriority);
     let mut session = Session::open(file, subject, seed, interrupt, printer)?;
     let result = async {
+        guard::may_disturb(subject, options)?;
         session.engine_up().await?;
         printer.note(match subject.neighbour {
             Some(_) => "pilot: inference alone, then the neighbour, then what enforces the sharing",
@@ -64,7 +65,9 @@ async fn measure(
         let pilot = Duration::from_secs_f64(options.pilot_seconds);
         let piloted = session.pilot(pilot, pilot / 2, remedy).await?;
         let fit = fit(options, &session, tests, piloted.warm_up)?;
-        let plan = session.plan(tests, &fit, &piloted, remedy, checkpoint_share(subject, &fit))?;
+        let mut plan =
+            session.plan(tests, &fit, &piloted, remedy, checkpoint_share(subject, &fit))?;
+        plan.options.extend(guard::unguarded(options));
         let writer = begin(evidence, &plan, &piloted.audits)?;
         announce(&printer, &writer, &fit);
         session.run(writer, &mut |_| true).await
@@ -94,6 +97,17 @@ async fn resume(
             file.name()
         )));
     };
+    let guarded = |block: &Block| {
+        block.faults.iter().any(|fault| matches!(fault, BlockFault::Guarded { .. }))
+    };
+    if last.run.blocks.iter().any(guarded) {
+        return Err(Failure::input(format!(
+            "run {} was ended by the guard, and does not go on\n\nhint: begin another with `cotenant \
+             measure {}`, with a remedy or a lighter neighbour",
+            last.run.id,
+            file.name()
+        )));
+    }
     let field = last.options.get("tests").and_then(|word| FieldTest::of_name(word));
     if last.site_digest != file.digest {
         return Err(Failure::input(format!(

@@ -219,6 +219,7 @@ impl<'a> Session<'a> {
             request_limits: Limits { connections_warm: 4, ..Limits::default() },
             settle: SETTLE,
             steps_before_load: STEPS_BEFORE_LOAD,
+            guard: inference.guard.clone().filter(cotenant_core::site::Guard::bounds_something),
         }
     }
 

@@ -20,6 +20,7 @@ use super::cancel::Cancel;
 use super::connection::{Connection, Pool};
 use super::exchange::{Finished, Shared, exchange, nanoseconds};
 use super::health::{ThreadUse, health};
+use super::live::Live;
 use super::progress::Progress;
 use super::schedule::{Pacing, PlannedRequest, Schedule};
 use super::target::Target;
@@ -108,6 +109,17 @@ pub async fn run(
     start: Instant,
     cancel: Cancel,
 ) -> io::Result<LoadResult> {
+    run_watched(target, schedule, limits, start, cancel, None).await
+}
+
+async fn run_watched(
+    target: Target,
+    schedule: &Schedule,
+    limits: Limits,
+    start: Instant,
+    cancel: Cancel,
+    live: Option<Live>,
+) -> io::Result<LoadResult> {
     let before = ThreadUse::read();
     let alarm = Alarm::new()?;
     let addresses = resolve(&target).await;
@@ -116,6 +128,7 @@ pub async fn run(
         limits,
         start,
         cancel,
+        live,
         addresses,
         pool: Mutex::new(Pool::default()),
         connections_opened: AtomicU32::new(0),
@@ -137,12 +150,25 @@ pub fn run_on_thread(
     cancel: Cancel,
     cpu: Option<usize>,
 ) -> io::Result<JoinHandle<io::Result<LoadResult>>> {
+    run_on_thread_watched(target, schedule, limits, start, cancel, cpu, None)
+}
+
+/// As [`run_on_thread`], with a view of the load for whoever must act while it runs.
+pub fn run_on_thread_watched(
+    target: Target,
+    schedule: Arc<Schedule>,
+    limits: Limits,
+    start: Instant,
+    cancel: Cancel,
+    cpu: Option<usize>,
+    live: Option<Live>,
+) -> io::Result<JoinHandle<io::Result<LoadResult>>> {
     std::thread::Builder::new().name("load-client".to_owned()).spawn(move || {
         if let Some(cpu) = cpu {
             pin_thread(cpu)?;
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(run(target, &schedule, limits, start, cancel))
+        runtime.block_on(run_watched(target, &schedule, limits, start, cancel, live))
     })
 }
 
@@ -305,6 +331,9 @@ impl<'a> Dispatcher<'a> {
                 Some((prepared, body)) if prepared == index => body,
                 _ => self.shared.target.body(&planned),
             };
+            if let Some(live) = &self.shared.live {
+                live.began(index, due_ns);
+            }
             self.open.spawn(exchange(Arc::clone(&self.shared), planned, due_ns, body));
             self.open_max = self.open_max.max(self.open.len());
         }
@@ -344,6 +373,9 @@ impl<'a> Dispatcher<'a> {
         self.chunks_coalesced += u64::from(finished.chunks_coalesced);
         if !finished.gaps.gaps_us.is_empty() {
             self.gaps.push(finished.gaps);
+        }
+        if let Some(live) = &self.shared.live {
+            live.ended(&finished.record);
         }
         self.ended[request as usize] = true;
         self.records[request as usize] = finished.record;

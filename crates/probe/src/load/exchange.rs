@@ -20,6 +20,7 @@ use super::chunk;
 use super::client::Limits;
 use super::connection::{Connection, Pool, ns_since};
 use super::failure::{after_head, before_head};
+use super::live::Live;
 use super::progress::{Failure, Progress};
 use super::schedule::PlannedRequest;
 use super::sse::SseParser;
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) limits: Limits,
     pub(super) start: Instant,
     pub(super) cancel: Cancel,
+    /// Who looks at the load while it runs.
+    pub(super) live: Option<Live>,
     /// The target's addresses, or why there are none.
     pub(super) addresses: Result<Vec<SocketAddr>, String>,
     pub(super) pool: Mutex<Pool>,
@@ -97,6 +100,7 @@ pub(super) async fn exchange(
         notified,
         registered: false,
     };
+    progress.index = planned.index;
     let ended = converse(&shared, body, &mut progress, &mut watchdog).await;
     let (end_ns, outcome, detail) = match ended {
         Ok(end_ns) => (end_ns, progress.complete(), None),
@@ -266,6 +270,9 @@ async fn read_stream(
         parser
             .push(bytes, |event| progress.take(event, at_ns, stall_threshold_ns))
             .map_err(|error| Failure::new(Outcome::Malformed, error.to_string()))?;
+        if let (Some(live), Some(at_ns)) = (&shared.live, progress.first_token_to_tell()) {
+            live.answered(progress.index, at_ns);
+        }
         if progress.failure.is_some() {
             return Ok(Ended::Left);
         }

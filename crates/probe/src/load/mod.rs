@@ -11,6 +11,7 @@ mod exchange;
 mod failure;
 mod health;
 mod lengths;
+mod live;
 pub mod mock;
 mod progress;
 mod prompt;
@@ -23,8 +24,11 @@ mod watchdog;
 pub use arrivals::{Arrivals, TraceWindow};
 pub use cancel::Cancel;
 pub use chunk::{Chunk, MalformedChunk, Usage, classify, classify_slowly};
-pub use client::{FailureDetail, Limits, LoadResult, pin_thread, run, run_on_thread};
+pub use client::{
+    FailureDetail, Limits, LoadResult, pin_thread, run, run_on_thread, run_on_thread_watched,
+};
 pub use lengths::{LengthDistribution, LengthScale, Lengths};
+pub use live::Live;
 pub use prompt::PromptForm;
 pub use schedule::{LoadSpec, Pacing, PlannedRequest, Schedule, ScheduleError, schedule};
 pub use sse::{Continue, EVENT_BYTES_MAX, SseError, SseEvent, SseParser};

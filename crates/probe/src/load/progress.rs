@@ -22,7 +22,11 @@ impl Failure {
 /// What has been seen of one answer.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
+    /// The request's index.
+    pub(super) index: u32,
     pub(super) sent_ns: Option<u64>,
+    /// Whether the first token was told to who looks on.
+    told: bool,
     first_token_ns: Option<u64>,
     first_visible_ns: Option<u64>,
     last_token_ns: Option<u64>,
@@ -80,6 +84,13 @@ impl Progress {
             self.note_usage(usage, chunk.token);
         }
         Continue::Yes
+    }
+
+    /// When the first token came, once.
+    pub(super) fn first_token_to_tell(&mut self) -> Option<u64> {
+        let at_ns = self.first_token_ns.filter(|_| !self.told)?;
+        self.told = true;
+        Some(at_ns)
     }
 
     fn stream_error(&mut self, data: &[u8]) -> Continue {

@@ -8,17 +8,19 @@ use cotenant_core::evidence::{
     Block, BlockFault, ClientHealth, Condition, Disturbance, HostSample, Observed, Phase,
     PlannedBlock, Reading, ReclaimDrill, Situation,
 };
+use cotenant_core::guard::Trip;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::clock::monotonic_ns;
 use crate::engine_metrics::Quantity;
 use crate::host::{SampledWorkload, Sampler};
-use crate::load::{Cancel, LoadResult, Schedule, run_on_thread};
+use crate::load::{Cancel, Live, LoadResult, Schedule, run_on_thread_watched};
 
 use super::engine_watch::{EngineSeen, scrape, watch_engine};
 use super::fault;
 use super::gpu_watch::{GpusSeen, Tenants, watch_gpus};
+use super::guard::Watch;
 use super::plan::Rules;
 use super::rig::{Rig, RigError, checkpoints, steps};
 
@@ -69,11 +71,35 @@ pub(super) async fn run_block(
     let judged_from_ns = rules.shape.warm_up.as_nanos() as u64;
     let judged_until_ns = (rules.shape.warm_up + rules.shape.judged).as_nanos() as u64;
     let watchers = Watchers::start(rig, zero_ns, judged_from_ns..judged_until_ns);
+    let neighbour = rig.running.filter(|_| plan.condition == Condition::C);
+    let watch = rules.guard.as_ref().filter(|_| neighbour.is_some());
+    let watch = watch.map(|guard| Watch::new(guard, zero_ns));
     let client = match load.filter(|_| plan.condition != Condition::B) {
-        Some(schedule) => Some(Client::start(rig, rules, schedule, zero)?),
+        Some(schedule) => {
+            let live = watch.as_ref().map(Watch::live);
+            Some(Client::start_watched(rig, rules, schedule, zero, live)?)
+        }
         None => None,
     };
-    let mut outcome = drive(rig, rules, plan, zero_ns, interrupt).await;
+    let driven = tokio::select! {
+        biased;
+        trip = tripped(watch.as_ref()) => Err(trip),
+        outcome = drive(rig, rules, plan, zero_ns, interrupt) => Ok(outcome),
+    };
+    let mut outcome = match (driven, neighbour) {
+        (Err(trip), Some(neighbour)) => {
+            // A block may have started it anew.
+            let neighbour = rig.running.unwrap_or(neighbour);
+            rig.stop_at_once(neighbour).await;
+            // The load on an endpoint that others use ends with the test.
+            if let Some(client) = &client {
+                client.cancel.cancel();
+            }
+            Ok(Driven::guarded(rig, neighbour.workload.id, zero_ns, judged_from_ns, trip))
+        }
+        (Err(_), None) => Err(BlockError::Interrupted),
+        (Ok(outcome), _) => outcome,
+    };
     if let Some(client) = client.as_ref().filter(|_| outcome.is_err()) {
         client.cancel.cancel();
     }
@@ -141,6 +167,35 @@ struct Driven {
     drill: Option<ReclaimDrill>,
     disturbance: Option<Disturbance>,
     incomplete: Option<String>,
+    guarded: Option<Trip>,
+}
+
+impl Driven {
+    /// What is left of a block that the guard ended.
+    fn guarded(rig: &Rig, id: u32, zero_ns: u64, judged_from_ns: u64, trip: Trip) -> Self {
+        let (steps, checkpoints) = rig.desk.look(id, |watched| {
+            (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns))
+        });
+        let now_ns = monotonic_ns().saturating_sub(zero_ns);
+        Self {
+            judged_from_ns,
+            judged_until_ns: now_ns.max(judged_from_ns),
+            steps,
+            checkpoints,
+            drill: None,
+            disturbance: None,
+            incomplete: None,
+            guarded: Some(trip),
+        }
+    }
+}
+
+/// Returns when the guard trips; without one never.
+async fn tripped(watch: Option<&Watch>) -> Trip {
+    match watch {
+        Some(watch) => watch.trip().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Lives through the block: waits for the judged interval to end, asks for the checkpoint that the
@@ -173,6 +228,7 @@ async fn drive(
         drill: None,
         disturbance: None,
         incomplete: None,
+        guarded: None,
     };
     if let Some(running) = rig.running {
         let id = running.workload.id;
@@ -216,17 +272,29 @@ impl Client {
         schedule: &Schedule,
         zero: Instant,
     ) -> Result<Self, BlockError> {
+        Self::start_watched(rig, rules, schedule, zero, None)
+    }
+
+    /// As [`Client::start`], with a view of the load for the guard.
+    fn start_watched(
+        rig: &Rig,
+        rules: &Rules,
+        schedule: &Schedule,
+        zero: Instant,
+        live: Option<Live>,
+    ) -> Result<Self, BlockError> {
         let Some(inference) = &rig.inference else {
             return Err(BlockError::Client("there is no endpoint".into()));
         };
         let cancel = Cancel::new();
-        let thread = run_on_thread(
+        let thread = run_on_thread_watched(
             inference.target.clone(),
             Arc::new(schedule.clone()),
             rules.request_limits,
             zero,
             cancel.clone(),
             None,
+            live,
         )
         .map_err(|error| BlockError::Client(error.to_string()))?;
         Ok(Self { cancel, thread })
@@ -344,7 +412,16 @@ fn assemble(
         host: seen.host,
         engine_waiting: seen.engine.waiting,
         client,
-        faults: driven.incomplete.map(BlockFault::Incomplete).into_iter().collect(),
+        faults: driven
+            .incomplete
+            .map(BlockFault::Incomplete)
+            .into_iter()
+            .chain(driven.guarded.map(|trip| BlockFault::Guarded {
+                objective: trip.objective.to_owned(),
+                bound: trip.bound,
+                seen: trip.seen,
+            }))
+            .collect(),
         remarks: Vec::new(),
         load_factor: 1.0,
         observed: Observed {

@@ -8,6 +8,7 @@ mod desk;
 mod engine_watch;
 mod fault;
 mod gpu_watch;
+mod guard;
 mod pilot;
 mod plan;
 mod rig;

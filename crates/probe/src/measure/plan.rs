@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cotenant_core::evidence::{Block, Remedy, ResumeCheck};
 use cotenant_core::protocol::BlockShape;
+use cotenant_core::site::Guard;
 
 use crate::load::{Limits, Schedule, Target};
 use crate::progress_log::ProgressReader;
@@ -93,6 +94,8 @@ pub struct Rules {
     pub settle: Duration,
     /// Steps that the neighbour must have finished before load begins.
     pub steps_before_load: usize,
+    /// Bounds beyond which the neighbour is stopped at once and the run ends.
+    pub guard: Option<Guard>,
 }
 
 /// Where finished blocks go. Errors are sentences for people, and end the run.

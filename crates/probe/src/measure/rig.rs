@@ -341,6 +341,15 @@ impl Rig {
         Ok(())
     }
 
+    /// Stops a neighbour without any notice, whatever was under way with it. That it is gone already is
+    /// no error.
+    pub(super) async fn stop_at_once(&mut self, neighbour: RunningNeighbour) {
+        self.running = None;
+        let id = neighbour.workload.id;
+        let _ = self.supervisor.signal(id, Signal::Kill).await;
+        let _ = self.supervisor.stop(id, Duration::ZERO).await;
+    }
+
     /// Kills the neighbour at once, as a fault would.
     ///
     /// # Errors

@@ -64,6 +64,14 @@ pub enum RunError {
         /// Why.
         source: BlockError,
     },
+    /// The guard stopped the neighbour. The block is kept with its reason, and nothing more is run.
+    #[error("block {index}: {sentence}; the run ends")]
+    Guarded {
+        /// The block's index.
+        index: u32,
+        /// What was broken.
+        sentence: String,
+    },
     /// A workload.
     #[error(transparent)]
     Rig(#[from] RigError),
@@ -169,6 +177,10 @@ impl Runner<'_> {
         self.hand_over_resumes()?;
         let faults = block.faults.iter().map(BlockFault::sentence).collect();
         (self.progress)(Progress::Finished { plan, faults });
+        let guarded = block.faults.iter().find(|f| matches!(f, BlockFault::Guarded { .. }));
+        if let Some(fault) = guarded {
+            return Err(RunError::Guarded { index: plan.index, sentence: fault.sentence() });
+        }
         let is_last = self.finished.len() == self.schedule.len();
         if is_last || (self.go_on)(self.finished.len()) { Ok(()) } else { Err(RunError::Stopped) }
     }

@@ -1,9 +1,10 @@
 //! What a test may do to an endpoint that others depend on.
 
-use cotenant_core::site::Inference;
+use cotenant_core::site::{Guard, Inference};
 
 use crate::cli::MeasureOptions;
 use crate::exit::Failure;
+use crate::verbs::session::Subject;
 
 /// Refuses to stress the host of an endpoint that was not started here, unless somebody says why that
 /// may be done.
@@ -38,4 +39,25 @@ pub(super) fn may_overload(
          overloaded: `--no-guard \"a replica without users\"`",
         inference.endpoint
     )))
+}
+
+/// Refuses to put a neighbour beside an endpoint that was not started here where nothing would stop it.
+pub(super) fn may_disturb(subject: Subject<'_>, options: &MeasureOptions) -> Result<(), Failure> {
+    let (workload, inference) = subject.inference;
+    let is_ours = inference.launch.is_some() || subject.neighbour.is_none();
+    let is_guarded = inference.guard.as_ref().is_some_and(Guard::bounds_something);
+    if is_ours || is_guarded || options.no_guard.is_some() {
+        return Ok(());
+    }
+    Err(Failure::input(format!(
+        "`{}` runs already at {}, and nothing would stop the neighbour when its users suffer\n\nhint: \
+         declare bounds that end the test, `guard: {{ ttft_p95: 3 s, error_rate: 5 %, window: 5 s }}` \
+         under `inference` of `{}`, or say why none is needed: `--no-guard \"a replica without users\"`",
+        workload.name, inference.endpoint, workload.name
+    )))
+}
+
+/// What a run's plan keeps of a test without a guard.
+pub(super) fn unguarded(options: &MeasureOptions) -> Option<(String, String)> {
+    options.no_guard.clone().map(|reason| ("no_guard".to_owned(), reason))
 }

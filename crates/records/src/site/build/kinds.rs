@@ -1,7 +1,7 @@
 //! What is particular to inference, training, batch and rendering.
 
 use cotenant_core::site::{
-    Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, Inference,
+    Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, Guard, Inference,
     InferenceObjectives, LogFormat, LogProducer, Parallelism, Preemption, RateSeries, Render,
     RenderNeeds, ReplicaCapacity, RestartUnit, TableRow, ThroughputAt, TraceColumns, TraceDemand,
     TraceFormat, TraceWindow, Training, TrainingLog, TrainingObjectives, TrainingType,
@@ -39,7 +39,18 @@ pub(super) fn inference(view: View<'_>, time_zone: &TimeZone) -> Option<Inferenc
             "derived" => Some(BurstReserve::Derived),
             _ => scalar::number(text).ok().map(BurstReserve::Gpus),
         }),
+        guard: view.group("guard").map(guard),
     })
+}
+
+fn guard(view: View<'_>) -> Guard {
+    Guard {
+        ttft_p95: view.duration("ttft_p95"),
+        e2e_p95: view.duration("e2e_p95"),
+        longest_gap_p95: view.duration("longest_gap_p95"),
+        error_rate: view.share("error_rate"),
+        window: view.duration("window"),
+    }
 }
 
 /// The URL without a trailing slash and without `/v1`, which clients of the API add themselves.

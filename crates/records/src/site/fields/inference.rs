@@ -77,6 +77,32 @@ pub(super) static TOKENS: Record = Record {
     bare: &[],
 };
 
+static GUARD: Record = Record {
+    what: "the guard",
+    fields: &[
+        field(
+            "ttft_p95",
+            DURATION,
+            TEST,
+            "3 s",
+            "Time to first token, 95th percentile over the window: requests without an answer count \
+             once they are later.",
+        ),
+        field("e2e_p95", DURATION, TEST, "60 s", "Time to the last byte, 95th percentile."),
+        field(
+            "longest_gap_p95",
+            DURATION,
+            TEST,
+            "2 s",
+            "Longest time between two tokens of a request, 95th percentile over requests.",
+        ),
+        field("error_rate", SHARE, TEST, "5 %", "Share of requests that do not complete."),
+        field("window", DURATION, TEST, "5 s", "How far back is looked; without it, 10 s."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
 pub(super) static OBJECTIVES: Record = Record {
     what: "the objectives",
     fields: &[
@@ -268,6 +294,14 @@ pub(super) static INFERENCE_RECORD: Record = Record {
             PLAN,
             "derived",
             "GPUs kept free for bursts beyond the minimum, or `derived`.",
+        ),
+        field(
+            "guard",
+            Shape::Record(&GUARD),
+            TEST,
+            "{ ttft_p95: 3 s, error_rate: 5 %, window: 5 s }",
+            "Bounds beyond which a test stops the neighbour at once and ends. A test beside an endpoint \
+             that it did not start needs them.",
         ),
     ],
     one_of: &[],

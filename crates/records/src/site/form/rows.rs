@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cotenant_core::site::{
-    BatchRoute, BurstReserve, CheckpointInterval, Demand, Launch, LostWork, MpsMode,
+    BatchRoute, BurstReserve, CheckpointInterval, Demand, Guard, Launch, LostWork, MpsMode,
     NeighbourPriority, Parallelism, RateSeries, ReplicaCapacity, SharingMode, SlicePeriod,
     TimeSlicing, TokenCounts, TraceDemand, TraceWindow, TransitionStep, WeeklyWindow,
 };
@@ -145,6 +145,21 @@ pub(super) fn capacity(capacity: Option<&ReplicaCapacity>) -> Option<String> {
 /// A number of GPUs in words.
 pub(super) fn gpus(count: f64) -> String {
     if count == 1.0 { "1 GPU".to_owned() } else { format!("{count} GPUs") }
+}
+
+pub(super) fn guard(guard: &Guard) -> String {
+    let times = [
+        ("ttft_p95", guard.ttft_p95),
+        ("e2e_p95", guard.e2e_p95),
+        ("longest_gap_p95", guard.longest_gap_p95),
+    ];
+    let mut parts: Vec<String> = times
+        .into_iter()
+        .filter_map(|(name, time)| Some(format!("{name} {}", format_duration(time?))))
+        .collect();
+    parts.extend(guard.error_rate.map(|share| format!("error_rate {share}")));
+    parts.extend(guard.window.map(|window| format!("over {}", format_duration(window))));
+    parts.join(", ")
 }
 
 pub(super) fn reserve(reserve: Option<BurstReserve>) -> Option<String> {

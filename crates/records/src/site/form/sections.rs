@@ -9,8 +9,8 @@ use jiff::tz::TimeZone;
 
 use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
-    amounts, bytes, capacity, demand, indexes, interval, joined, launch, lost_work, mode_settings,
-    parallelism, reserve, route, row, show, steps, time, tokens, windows, yes_no,
+    amounts, bytes, capacity, demand, guard, indexes, interval, joined, launch, lost_work,
+    mode_settings, parallelism, reserve, route, row, show, steps, time, tokens, windows, yes_no,
 };
 
 /// Title of the one record that a site file cannot fill.
@@ -244,6 +244,7 @@ fn inference_rows(workload: &Workload, inference: &Inference, zone: &TimeZone) -
         inference.minimum_reserved.map(|gpus| format!("{gpus} GPUs")),
     ));
     rows.push(row("burst reserve", reserve(inference.burst_reserve)));
+    rows.push(row("guard of a test", inference.guard.as_ref().map(guard)));
     rows.extend(workload.classes.iter().map(|class| {
         let objectives = class.objectives.iter().flat_map(InferenceObjectives::latency);
         let objectives = objectives

@@ -71,9 +71,7 @@ pub(super) async fn run(place: Place<'_>) -> Result<(), Failure> {
         plan.load.rate_per_s = first;
         plan.schedule = (0..rule.looks_max).map(planned).collect();
         plan.options = written(&rule);
-        if let Some(reason) = &options.no_guard {
-            plan.options.insert("no_guard".into(), reason.clone());
-        }
+        plan.options.extend(super::super::guard::unguarded(options));
         let writer = begin(place.evidence, &plan, &piloted.audits)?;
         place.printer.note(&format!(
             "run {}: at most {} looks of {}, about {} in all, from {first:.2} req/s on",
