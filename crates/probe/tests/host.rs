@@ -298,7 +298,7 @@ fn engine(threads: &str) -> Workload {
     let job = Launch {
         argv: vec!["engine".to_owned(), "--threads".to_owned(), threads.to_owned()],
         cwd: None,
-        env: Default::default(),
+        env: std::collections::BTreeMap::new(),
         ready: Ready::default(),
     };
     Workload {
