@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! let library = nvml_double::install(folder, nvml_double::hosts::H100_8)?;   // tests
-//! COTENANT_NVML=/tmp/host/libnvidia-ml.so.1 cotenant …                         # by hand
+//! COTENANT_NVML=host/libnvidia-ml.so.1 cotenant …                              # by hand
 //! ```
 //!
 //! Each description in `hosts/` says what it shows. Its fields are those of [`description`]: a value that

@@ -89,6 +89,20 @@ pub(super) fn versions(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// What sources call a crate: the name of its library where the workspace gives it one, else that of
+/// its package.
+fn library_name(tree: &Tree, package: &str) -> String {
+    let own = members(tree).find_map(|file| {
+        let entries = entries(&file.text);
+        let value = |table: &str| {
+            let is_it = |entry: &&Entry<'_>| entry.table == table && entry.key == "name";
+            entries.iter().find(is_it).map(|entry| entry.value.trim_matches('"'))
+        };
+        (value("package") == Some(package)).then(|| value("lib").map(str::to_owned)).flatten()
+    });
+    own.unwrap_or_else(|| package.replace('-', "_"))
+}
+
 /// Every dependency of a crate is named in its sources.
 pub(super) fn idle(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -101,7 +115,7 @@ pub(super) fn idle(tree: &Tree) -> Vec<Fault> {
             .map(|source| source.text.as_str())
             .collect();
         for entry in entries(&file.text).into_iter().filter(|entry| entry.is_dependency()) {
-            let name = entry.key.replace('-', "_");
+            let name = library_name(tree, entry.key);
             if !sources.iter().any(|source| holds_word(source, &name)) {
                 faults.push(file.fault(entry.line, format!("`{}` is never used here", entry.key)));
             }

@@ -20,5 +20,4 @@ mod timeline;
 mod why;
 
 pub use inputs::{DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass};
-pub(crate) use observed::NOT_COMPARED;
 pub use report::build;

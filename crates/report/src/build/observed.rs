@@ -11,10 +11,7 @@ use cotenant_core::verdict::Unit;
 
 use super::pool::{Placed, Pool};
 use crate::format;
-use crate::model::{Column, SeriesKind, Table, Value};
-
-/// The answer where there is nothing to compare.
-pub(crate) const NOT_COMPARED: &str = "not compared";
+use crate::model::{Column, NOT_COMPARED, SeriesKind, Table, Value};
 
 /// The conditions in which requests meet an engine.
 const SERVED: [SeriesKind; 3] =

@@ -16,5 +16,6 @@ pub use report::{
     Column, ConditionView, Fact, FindingView, GateView, Headline, MissingView, NextStep, Report,
     Story, StoryCell, StoryColumn, StoryRow, Table,
 };
+pub(crate) use value::NOT_COMPARED;
 pub use value::{State, Value, Word};
 pub use why::{ResponseChart, ResponsePoint, ResponseSeries, WhyOutcome, WhyView};

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What stands in a cell where there is nothing to compare.
+pub(crate) const NOT_COMPARED: &str = "not compared";
+
 /// What kind of content a [`Value`] holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

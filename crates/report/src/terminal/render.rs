@@ -5,9 +5,8 @@ use anstyle::Style;
 use super::capacity::capacity;
 use super::layout::{Columns, pad, row, width, wrap};
 use super::paper::{Paper, TerminalOptions, marked, style_of};
-use crate::build::NOT_COMPARED;
 use crate::model::{
-    FindingView, GateView, MissingView, Report, State, Story, StoryRow, Table, Value,
+    FindingView, GateView, MissingView, NOT_COMPARED, Report, State, Story, StoryRow, Table, Value,
 };
 
 /// The report as text: verdict, conditions, what is missing, the ways of sharing side by side, the
