@@ -346,6 +346,7 @@ fn scaled(arrivals: &Arrivals, share: f64) -> Arrivals {
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 mod tests {
     use super::*;
+    use crate::trace::ColumnMap;
     use crate::trace::{Trace, TraceRequest};
 
     fn load(arrivals: Arrivals, lengths: Lengths) -> DeclaredLoad {
@@ -394,7 +395,7 @@ mod tests {
         });
         let trace = Trace {
             name: "made".into(),
-            format: TraceFormat::Mooncake,
+            format: TraceFormat::JsonLines(ColumnMap::mooncake()),
             requests: rows.collect(),
             rows_out_of_order: 0,
         };

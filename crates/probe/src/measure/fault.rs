@@ -125,17 +125,14 @@ pub(super) async fn end(
     if let Some(running) = rig.running {
         let gone =
             rig.desk.wait(running.workload.id, exit_patience(&fault), |watched| watched.exit).await;
-        match gone {
-            Some((at_ns, exit)) => {
-                fault.disturbance.yielded_ns = ended_ns(at_ns);
-                fault.disturbance.remarks.push(format!("the neighbour ended: {exit:?}"));
-                rig.running = None;
-                let _ = rig.supervisor.stop(running.workload.id, Duration::ZERO).await;
-            }
-            None => {
-                fault.disturbance.remarks.push("the neighbour lived through it".to_owned());
-                rig.neighbour_killed().await?;
-            }
+        if let Some((at_ns, exit)) = gone {
+            fault.disturbance.yielded_ns = ended_ns(at_ns);
+            fault.disturbance.remarks.push(format!("the neighbour ended: {exit:?}"));
+            rig.running = None;
+            let _ = rig.supervisor.stop(running.workload.id, Duration::ZERO).await;
+        } else {
+            fault.disturbance.remarks.push("the neighbour lived through it".to_owned());
+            rig.neighbour_killed().await?;
         }
     }
     if fault.load.is_none() {

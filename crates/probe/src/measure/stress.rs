@@ -16,7 +16,7 @@ use super::desk::Watched;
 use super::rig::{Rig, RigError};
 
 /// Longest wait until a stressor works: its buffers are filled before.
-const READY_PATIENCE: Duration = Duration::from_secs(60);
+const READY_PATIENCE: Duration = Duration::from_mins(1);
 /// Longest life of a stressor, seconds: longer than any block.
 const SECONDS_MAX: u64 = 3600;
 /// Most threads of a stressor that is no CPU stressor: memory and network are full before.

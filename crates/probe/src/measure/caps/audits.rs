@@ -7,7 +7,7 @@ use cotenant_core::evidence::EnforcementAudit;
 use cotenant_core::site::{HostCaps, SaturatingLoad, SharingMode};
 use cotenant_core::verdict::audit_of_cap;
 
-use super::{Audited, Bench, cpu, disk, gpu, memory};
+use super::{Bench, cpu, disk, gpu, memory};
 use crate::clock::monotonic_ns;
 use crate::host::Root;
 use crate::measure::rig::{Rig, RigError};

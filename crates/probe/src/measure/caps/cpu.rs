@@ -31,8 +31,7 @@ pub(super) async fn audit_time(bench: &Bench<'_>, limit_cores: f64) -> Audited {
     let threads = (limit_cores.ceil() as u32 + 1).min(usable);
     if f64::from(threads) < limit_cores * ROOM {
         return Err(format!(
-            "{} CPUs can be used here, too few to see a cap of {limit_cores} cores bind",
-            usable
+            "{usable} CPUs can be used here, too few to see a cap of {limit_cores} cores bind"
         ));
     }
     let resource = Resource::Cpu { threads };
@@ -65,7 +64,7 @@ pub(super) async fn audit_time(bench: &Bench<'_>, limit_cores: f64) -> Audited {
         group.folder,
         WEIGH.as_secs_f64()
     );
-    bench.concluded(limit_cores, got, free_cores, binds, method)
+    Ok(bench.concluded(limit_cores, got, free_cores, binds, method))
 }
 
 /// A load that widens its affinity as far as it can, in the neighbour's group, and where it runs;
@@ -95,7 +94,7 @@ pub(super) async fn audit_set(bench: &Bench<'_>, cpus: &[u32]) -> Audited {
         group.folder,
         seen.len()
     );
-    bench.concluded(0.0, share, 1.0, outside == 0 && strays == 0, method)
+    Ok(bench.concluded(0.0, share, 1.0, outside == 0 && strays == 0, method))
 }
 
 /// How many threads of the neighbour's processes may run outside the set.

@@ -9,11 +9,12 @@ use cotenant_core::site::{IsolationProperty, MpsMode, SaturatingLoad, SharingMod
 use cotenant_core::stats::quantile;
 
 use super::{Audited, CapAudits};
+use crate::measure::desk::Watched;
 use crate::measure::rig::Rig;
 use crate::supervisor::{Launch, Workload};
 
 /// Longest wait for the first rates of both, and how many of each are taken.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const RATES: usize = 5;
 
 pub(super) async fn audit(
@@ -124,7 +125,7 @@ async fn rates_of_both(
             .await;
         // The first line may be from before both ran.
         let Some(rates) = rates.filter(|rates| rates.len() > RATES) else {
-            let words = rig.desk.look(started.id, |watched| watched.last_words());
+            let words = rig.desk.look(started.id, Watched::last_words);
             return Err(format!(
                 "the saturating load printed no {} lines like `{}` within {} s; {words}",
                 RATES + 1,

@@ -14,7 +14,7 @@ const SPARE_BYTES: u64 = 1 << 30;
 /// How far above its limit a group may be seen: pages that the kernel charges in batches.
 const TOLERANCE: f64 = 1.02;
 /// Longest wait for the load to have touched its memory or to be gone.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 const LOOK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A load in the neighbour's group that touches more than the limit leaves.
@@ -52,7 +52,7 @@ pub(super) async fn audit(bench: &Bench<'_>, limit_bytes: u64) -> Audited {
     let free = (used + wanted) as f64;
     // Without a refusal the group had it all, whatever the readings between caught of it.
     let got = if refused { most as f64 } else { free };
-    bench.concluded(limit_bytes as f64, got, free, binds, method)
+    Ok(bench.concluded(limit_bytes as f64, got, free, binds, method))
 }
 
 /// The most that the group was seen with, and whether the load was refused.
