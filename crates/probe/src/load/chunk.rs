@@ -107,7 +107,7 @@ fn usage_of(value: &Value) -> Option<Usage> {
     })
 }
 
-fn error_words(error: &Value) -> String {
+pub(super) fn error_words(error: &Value) -> String {
     let words = match error {
         Value::String(text) => text.clone(),
         other => other

@@ -83,7 +83,7 @@ pub(super) async fn exchange(
     body: Bytes,
 ) -> Finished {
     let lateness_ns = Some(shared.now_ns().saturating_sub(intended_ns));
-    let mut progress = Progress::default();
+    let mut progress = Progress::of(shared.target.spec().api);
     let deadline_ns = intended_ns.saturating_add(nanoseconds(shared.limits.request_timeout));
     let stall_ns = nanoseconds(shared.limits.stall_limit);
     let first_look_ns = deadline_ns.min(shared.now_ns().saturating_add(stall_ns));
@@ -279,10 +279,7 @@ async fn read_stream(
     }
     let at_ns = connection.stamps.read_ns().unwrap_or_else(|| shared.now_ns());
     parser.finish(|event| progress.take(event, at_ns, stall_threshold_ns));
-    if !progress.done {
-        let detail = "the answer ended without its end marker, data: [DONE]";
-        return Err(Failure::new(Outcome::Truncated, detail));
-    }
+    progress.end()?;
     Ok(Ended::Whole)
 }
 

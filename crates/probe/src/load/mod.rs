@@ -18,6 +18,7 @@ mod prompt;
 mod schedule;
 mod sse;
 mod target;
+mod triton;
 mod walk;
 mod watchdog;
 

@@ -5,6 +5,8 @@ use cotenant_core::evidence::{ChunkGaps, Outcome, RequestRecord, TokenSource};
 use super::chunk::{self, Usage};
 use super::schedule::PlannedRequest;
 use super::sse::{Continue, SseEvent};
+use super::target::Api;
+use super::triton;
 
 /// How an answer went wrong: the outcome and words for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,8 @@ impl Failure {
 pub(super) struct Progress {
     /// The request's index.
     pub(super) index: u32,
+    /// Whether events are Triton's; else they are OpenAI's.
+    of_triton: bool,
     pub(super) sent_ns: Option<u64>,
     /// Whether the first token was told to who looks on.
     told: bool,
@@ -47,6 +51,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// Nothing seen yet of an answer of this interface.
+    pub(super) fn of(api: Api) -> Self {
+        Self { of_triton: api == Api::TritonGenerate, ..Self::default() }
+    }
+
     /// Takes one event of the stream, which the read at `at_ns` completed.
     pub(super) fn take(
         &mut self,
@@ -58,7 +67,12 @@ impl Progress {
             self.done = true;
             return Continue::No;
         }
-        let chunk = match chunk::classify(event.data) {
+        let chunk = if self.of_triton {
+            triton::classify(event.data, self.usage)
+        } else {
+            chunk::classify(event.data)
+        };
+        let chunk = match chunk {
             Ok(chunk) => chunk,
             // An error event need not hold JSON.
             Err(_) if event.name == b"error" => return self.stream_error(event.data),
@@ -91,6 +105,20 @@ impl Progress {
         let at_ns = self.first_token_ns.filter(|_| !self.told)?;
         self.told = true;
         Some(at_ns)
+    }
+
+    /// Takes the end of the stream, of which HTTP says that nothing was cut off.
+    pub(super) fn end(&mut self) -> Result<(), Failure> {
+        // Triton has no end marker; an answer without a token is none all the same.
+        if self.done || (self.of_triton && self.first_token_ns.is_some()) {
+            return Ok(());
+        }
+        let detail = if self.of_triton {
+            "the answer ended without a token"
+        } else {
+            "the answer ended without its end marker, data: [DONE]"
+        };
+        Err(Failure::new(Outcome::Truncated, detail))
     }
 
     fn stream_error(&mut self, data: &[u8]) -> Continue {

@@ -10,14 +10,17 @@ use serde_json::{Map, Value};
 
 use super::prompt::{PromptForm, append_number, append_prompt};
 use super::schedule::PlannedRequest;
+use super::triton;
 
-/// Which of the OpenAI interfaces is spoken.
+/// Which interface is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
-    /// `/v1/chat/completions`.
+    /// OpenAI's `/v1/chat/completions`.
     Chat,
-    /// `/v1/completions`.
+    /// OpenAI's `/v1/completions`.
     Completions,
+    /// Triton's `/v2/models/MODEL/generate_stream`.
+    TritonGenerate,
 }
 
 /// An endpoint as the user describes it.
@@ -90,8 +93,11 @@ pub enum TargetError {
         name: String,
     },
     /// A prompt that the interface does not take.
-    #[error("prompts of token ids need the completions interface: a chat takes text")]
+    #[error("prompts of token ids need the completions interface: a chat and Triton take text")]
     TokenIdsInChat,
+    /// Triton's endpoint has the model in its path.
+    #[error("Triton has the model in its path: declare `model: {{ name: … }}`")]
+    NoModel,
     /// A parameter of the prompt has no meaning.
     #[error("{0}")]
     BadPrompt(String),
@@ -127,12 +133,13 @@ impl Target {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let base = uri.path().trim_end_matches('/');
         let base = base.strip_suffix("/v1").unwrap_or(base);
-        let endpoint = match spec.api {
-            Api::Chat => "chat/completions",
-            Api::Completions => "completions",
+        let path = match spec.api {
+            Api::Chat => format!("{base}/v1/chat/completions"),
+            Api::Completions => format!("{base}/v1/completions"),
+            Api::TritonGenerate if spec.model.is_empty() => return Err(TargetError::NoModel),
+            Api::TritonGenerate => triton::path(base, &spec.model),
         };
-        let path: Uri =
-            format!("{base}/v1/{endpoint}").parse().map_err(|_| bad_url("its path is none"))?;
+        let path: Uri = path.parse().map_err(|_| bad_url("its path is none"))?;
         check_prompt(&spec)?;
         let headers = headers_of(&spec, &uri).map_err(|name| TargetError::BadHeader { name })?;
         let body = body_parts(&spec);
@@ -178,7 +185,9 @@ impl Target {
 
 fn check_prompt(spec: &TargetSpec) -> Result<(), TargetError> {
     match spec.prompt {
-        PromptForm::TokenIds { .. } if spec.api == Api::Chat => Err(TargetError::TokenIdsInChat),
+        PromptForm::TokenIds { .. } if spec.api != Api::Completions => {
+            Err(TargetError::TokenIdsInChat)
+        }
         PromptForm::TokenIds { id_min, id_max } if id_min > id_max => Err(TargetError::BadPrompt(
             format!("the least token id ({id_min}) is above the largest ({id_max})"),
         )),
@@ -235,6 +244,7 @@ fn body_parts(spec: &TargetSpec) -> [Vec<u8>; 3] {
             r#"}],"max_tokens":"#,
         ),
         Api::Completions => (format!(r#"{{"model":{model},"prompt":"#), r#","max_tokens":"#),
+        Api::TritonGenerate => return triton::body_parts(spec.ignore_eos, &spec.extra_body),
     };
     let rest = Value::from(fields).to_string();
     // The object's opening brace becomes the comma after the count.

@@ -19,6 +19,8 @@ pub(super) struct Request {
     /// A number for prompt tokens: the bytes of the body, which is all that a mock can know.
     pub(super) prompt_tokens: u32,
     pub(super) chat: bool,
+    /// Whether Triton's generate extension was asked.
+    pub(super) triton: bool,
 }
 
 /// Reads the next request; `None` when the client closed the connection.
@@ -74,7 +76,8 @@ fn request_of(head: &str, body: &[u8]) -> Request {
             })
     });
     let chat = path.ends_with("/chat/completions");
-    Request { path, max_tokens, prompt_tokens: body.len() as u32, chat }
+    let triton = path.ends_with("/generate_stream");
+    Request { path, max_tokens, prompt_tokens: body.len() as u32, chat, triton }
 }
 
 /// The head of a streamed answer.

@@ -332,6 +332,18 @@ fn event(inner: &str, usage: Option<(u32, u32)>) -> String {
 
 fn append_tokens(out: &mut String, options: &MockOptions, request: &Request, sent: u32, size: u32) {
     let text = " tok".repeat(size as usize);
+    if request.triton {
+        let counts = if options.usage_per_chunk {
+            format!(r#""num_input_tokens":{},"num_output_tokens":{size},"#, request.prompt_tokens)
+        } else {
+            String::new()
+        };
+        let event = format!(
+            "data: {{\"model_name\":\"mock\",\"model_version\":\"1\",{counts}\"text_output\":\"{text}\"}}\n\n"
+        );
+        append_event(out, &event);
+        return;
+    }
     let inner = if !request.chat {
         format!(r#""text":"{text}""#)
     } else if sent < options.reasoning_tokens {
@@ -344,6 +356,10 @@ fn append_tokens(out: &mut String, options: &MockOptions, request: &Request, sen
 }
 
 fn append_tail(out: &mut String, options: &MockOptions, request: &Request, sent: u32) {
+    if request.triton {
+        out.push_str(STREAM_END);
+        return;
+    }
     if options.usage {
         let (prompt, total) = (request.prompt_tokens, request.prompt_tokens.saturating_add(sent));
         let usage = format!(
