@@ -102,7 +102,7 @@ impl Look<'_> {
             WorkloadKind::Inference(_) => false,
             WorkloadKind::Training(training) => !training.objectives.is_empty(),
             WorkloadKind::Batch(batch) => batch.deadline.is_some(),
-            WorkloadKind::Render(render) => render.deadline.is_some(),
+            WorkloadKind::Render(render) => !render.job.objectives.is_empty(),
         });
         match declared {
             Some(workload) => State::Done(format!("declared for {}", workload.name)),

@@ -93,6 +93,7 @@ fn neighbour(group: Option<&Group>) -> NeighbourRig {
         log: ProgressReader::Templates(TrainerLog::new(patterns)),
         checkpoint_signal: None,
         notice: Duration::from_secs(2),
+        saves_each_step: false,
     }
 }
 

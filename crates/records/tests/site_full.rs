@@ -290,16 +290,36 @@ fn batch_and_render() {
         engine: text("cycles"),
         version: text("5.0.1"),
         needs: Some(RenderNeeds::Graphics),
-        launch: Some(launch(&["blender", "-b", "scene.blend"])),
-        frames: Some(240),
-        frame_time_alone: seconds(45.0),
         scene_memory: gib(18),
         restart_unit: Some(RestartUnit::Tile),
-        deadline: Some(Deadline::At {
-            at: at("2026-12-05T00:00:00Z"),
-            time_zone: berlin(),
-            start: None,
-        }),
+        job: Training {
+            launch: Some(launch(&["blender", "-b", "scene.blend"])),
+            steps: Some(240),
+            step_time_alone: seconds(45.0),
+            objectives: TrainingObjectives {
+                deadline: Some(Deadline::At {
+                    at: at("2026-12-05T00:00:00Z"),
+                    time_zone: berlin(),
+                    start: None,
+                }),
+                step_time_max: seconds(60.0),
+                ..TrainingObjectives::default()
+            },
+            preemption: Some(Preemption {
+                allowed: true,
+                signal: None,
+                notice: seconds(120.0),
+                lost_work: None,
+                mean_time_to_loss: None,
+                failure_share_max: None,
+            }),
+            log: Some(TrainingLog {
+                format: LogFormat::Named(LogProducer::Cycles),
+                checkpoint: None,
+                resumed: None,
+            }),
+            ..Training::default()
+        },
     };
     assert_eq!(site.workload("film").unwrap().kind, WorkloadKind::Render(Box::new(film)));
 }

@@ -68,7 +68,7 @@ fn deadline_of(workload: &Workload) -> Option<&Deadline> {
     match &workload.kind {
         WorkloadKind::Training(training) => training.objectives.deadline.as_ref(),
         WorkloadKind::Batch(batch) => batch.deadline.as_ref(),
-        WorkloadKind::Render(render) => render.deadline.as_ref(),
+        WorkloadKind::Render(render) => render.job.objectives.deadline.as_ref(),
         WorkloadKind::Inference(_) => None,
     }
 }

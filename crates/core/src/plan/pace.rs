@@ -204,11 +204,11 @@ fn of_batch(site: &Site, workload: &Workload, batch: &Batch) -> Result<Pace, Str
 
 fn of_render(workload: &Workload, render: &Render) -> Result<Pace, String> {
     let gpus = normal_gpus(workload, None)?;
-    let frame = render.frame_time_alone.filter(|time| !time.is_zero()).ok_or_else(|| {
+    let frame = render.job.step_time_alone.filter(|time| !time.is_zero()).ok_or_else(|| {
         format!("workloads.{}: render: {{ frame_time_alone: 40 s }}", workload.name)
     })?;
     let modes = vec![Mode { gpus, work_per_hour: 3600.0 / frame.as_secs_f64() }];
-    let work = render.frames.map(|frames| frames as f64);
+    let work = render.job.steps.map(|frames| frames as f64);
     Ok(Pace { modes, work, remarks: never_ends(workload, work).into_iter().collect() })
 }
 

@@ -1,8 +1,6 @@
 //! Work of which only the completion matters: batch and rendering.
 
-use std::time::Duration;
-
-use super::{Deadline, Launch};
+use super::{Deadline, Launch, Training};
 use crate::units::{Bytes, RatePerSecond};
 
 /// What is particular to a batch workload.
@@ -30,7 +28,7 @@ pub enum BatchRoute {
 }
 
 /// What is particular to a render workload.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Render {
     /// The renderer as written: `cycles`, `optix`, `vulkan`.
     pub engine: Option<String>,
@@ -38,18 +36,15 @@ pub struct Render {
     pub version: Option<String>,
     /// What it needs of the GPU. A compute partition gives no graphics path.
     pub needs: Option<RenderNeeds>,
-    /// How to start it; `None` where Cotenant may not.
-    pub launch: Option<Launch>,
-    /// Frames of the whole job.
-    pub frames: Option<u64>,
-    /// Time of one frame with the machine to itself.
-    pub frame_time_alone: Option<Duration>,
     /// Geometry, textures and acceleration structures on the GPU.
     pub scene_memory: Option<Bytes>,
     /// What is done again after a stop.
     pub restart_unit: Option<RestartUnit>,
-    /// When it must be done.
-    pub deadline: Option<Deadline>,
+    /// The job in the terms of training, in which progress is measured and judged: a step is a frame.
+    /// Its launch, frames (`steps`), time of a frame alone (`step_time_alone`), deadline, longest mean
+    /// time of a frame (`objectives.step_time_max`), preemption and log. A frame that is saved needs no
+    /// checkpoint, so it has none.
+    pub job: Training,
 }
 
 /// What a renderer needs of the GPU.

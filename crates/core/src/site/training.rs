@@ -294,11 +294,13 @@ pub enum LogProducer {
     LlmC,
     /// MLPerf's `:::MLLOG`.
     MlPerf,
+    /// Blender's Cycles, whose steps are frames.
+    Cycles,
 }
 
 impl LogProducer {
     /// The names that a site file may write.
-    pub const NAMES: [(&str, Self); 12] = [
+    pub const NAMES: [(&str, Self); 13] = [
         ("auto", Self::Auto),
         ("torchtitan", Self::Torchtitan),
         ("megatron", Self::Megatron),
@@ -311,6 +313,7 @@ impl LogProducer {
         ("nanogpt", Self::NanoGpt),
         ("llm_c", Self::LlmC),
         ("mlperf", Self::MlPerf),
+        ("cycles", Self::Cycles),
     ];
 
     /// The producer with this name.

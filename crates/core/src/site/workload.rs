@@ -48,6 +48,23 @@ pub enum WorkloadKind {
     Render(Box<Render>),
 }
 
+impl Workload {
+    /// What is measured and judged of a workload that gets on in steps: a training job, or a render,
+    /// whose steps are frames.
+    pub fn job(&self) -> Option<&Training> {
+        match &self.kind {
+            WorkloadKind::Training(training) => Some(training),
+            WorkloadKind::Render(render) => Some(&render.job),
+            WorkloadKind::Inference(_) | WorkloadKind::Batch(_) => None,
+        }
+    }
+
+    /// What one step of it is called.
+    pub fn step_word(&self) -> &'static str {
+        if matches!(self.kind, WorkloadKind::Render(_)) { "frame" } else { "step" }
+    }
+}
+
 impl WorkloadKind {
     /// The kind's name in the site file.
     pub fn name(&self) -> &'static str {

@@ -23,7 +23,7 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     let Some(training) = case.training else {
         let mut finding = open(format!("{}: objective", workload.name), strategy);
         finding.explanation = format!(
-            "`{}` is {}, and only training was measured",
+            "`{}` is {}, and only training and rendering can be measured",
             workload.name,
             kind_with_article(&workload.kind)
         );
@@ -33,9 +33,12 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     if training.objectives.is_empty() {
         let mut finding = open(format!("{}: objectives", workload.name), strategy);
         finding.explanation = "the site declares no objective for it".into();
-        finding.missing.push(
-            case.declare("an objective", "objectives: { deadline: …, step_time_max: 120 ms }"),
-        );
+        let line = if case.renders() {
+            "render: { deadline: …, frame_time_max: 20 s }"
+        } else {
+            "objectives: { deadline: …, step_time_max: 120 ms }"
+        };
+        finding.missing.push(case.declare("an objective", line));
         return gate(GateKind::Completion, vec![finding]);
     }
     let mut findings = untested(case, strategy, &workload.name);

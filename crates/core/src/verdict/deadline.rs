@@ -115,8 +115,10 @@ impl<'a> Look<'a> {
             return None;
         };
         let Some(steps) = self.training.steps else {
-            finding.explanation = "the site does not say how many steps there are to do".into();
-            finding.missing.push(case.declare("the number of steps", "steps: 20000"));
+            let word = case.step_word();
+            finding.explanation = format!("the site does not say how many {word}s there are to do");
+            let line = format!("{word}s: 20000");
+            finding.missing.push(case.declare(&format!("the number of {word}s"), &line));
             return None;
         };
         let Some(as_of) = case.as_of else {
@@ -146,12 +148,17 @@ impl<'a> Look<'a> {
             lower: Some(job.total_s(bounds.upper)),
             upper: Some(job.total_s(bounds.lower)),
         });
+        let word = self.case.step_word();
+        let saving = if self.case.renders() {
+            String::new()
+        } else {
+            format!(" (and {} a {word} for checkpoints)", Seconds(job.saving_s.unwrap_or(0.0)))
+        };
         finding.explanation = format!(
-            "{} steps at {} a step (and {} a step for checkpoints) take {}, done by {} at the \
-             latest (95 %); the deadline is {deadline}",
+            "{} {word}s at {} a {word}{saving} take {}, done by {} at the latest (95 %); the \
+             deadline is {deadline}",
             job.steps,
             Seconds(1.0 / bounds.mean),
-            Seconds(job.saving_s.unwrap_or(0.0)),
             Seconds(job.total_s(bounds.mean)),
             done(from, job.total_s(bounds.lower)),
         );

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::evidence::{Condition, PointEstimate, Remedy};
-use crate::site::{Inference, Site, Training, Workload};
+use crate::site::{Inference, Site, Training, Workload, WorkloadKind};
 
 use super::pool::{Member, Pool};
 use super::{Finding, Gate, GateKind, Missing, Ruling, Sample, Strategy};
@@ -25,6 +25,16 @@ pub(super) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
+    /// Whether the neighbour renders: each of its frames stands for itself, saved or not.
+    pub(super) fn renders(&self) -> bool {
+        self.neighbour.is_some_and(|workload| matches!(workload.kind, WorkloadKind::Render(_)))
+    }
+
+    /// What a step of the neighbour is called.
+    pub(super) fn step_word(&self) -> &'static str {
+        self.neighbour.map_or("step", Workload::step_word)
+    }
+
     /// The remedy of a strategy under which C and B blocks ran.
     pub(super) fn remedy(strategy: Strategy) -> Option<Remedy> {
         match strategy {

@@ -37,10 +37,7 @@ pub fn judge(question: &Question<'_>) -> Verdict {
     let Question { site, site_file, runs, excluded, as_of: asked, points } = *question;
     let inference = tested_inference(site, runs);
     let neighbour = tested_neighbour(site, runs);
-    let training = neighbour.and_then(|workload| match &workload.kind {
-        WorkloadKind::Training(training) => Some(&**training),
-        _ => None,
-    });
+    let training = neighbour.and_then(Workload::job);
     let pool = Pool::new(runs, Expected::new(site, inference, neighbour, training));
     let newest = newest_instant(runs);
     let as_of = asked.or(site.as_of).or(newest);

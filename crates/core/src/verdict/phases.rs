@@ -40,6 +40,10 @@ impl Phases {
         let (Condition::C, Some(training)) = (condition, case.training) else {
             return Self { ways: vec![all()], obstacle: None };
         };
+        if case.renders() {
+            // A frame is saved by itself: there is no time with and without a checkpoint.
+            return Self { ways: vec![all()], obstacle: None };
+        }
         let declared = training.checkpoint.as_ref().and_then(|checkpoint| checkpoint.interval);
         let Some(interval_s) = declared.and_then(|interval| seconds(interval, members)) else {
             let what = if declared.is_some() {

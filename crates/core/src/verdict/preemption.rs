@@ -99,8 +99,10 @@ fn outcome(
     preemption: &Preemption,
     notice_s: Option<f64>,
     is_last: bool,
+    case: &Case<'_>,
 ) -> DrillOutcome {
     use DrillOutcome::{Failed, Succeeded, Unfinished, Unseen};
+    let word = case.step_word();
     if let Some(why) = &drill.failure {
         return Failed(why.clone());
     }
@@ -129,12 +131,12 @@ fn outcome(
         Some(LostWork::SinceCheckpoint | LostWork::Time(_)) | None => None,
     };
     if let Some(most) = steps_max.filter(|most| resume.lost_steps > *most) {
-        return Failed(format!("{} steps were lost, {most} are declared", resume.lost_steps));
+        return Failed(format!("{} {word}s were lost, {most} are declared", resume.lost_steps));
     }
     if drill.memory_free_s.is_none() {
         return Unseen("it was not checked that the memory was free");
     }
-    if resume.loss_after.is_none() || resume.loss_before.is_none() {
+    if !case.renders() && (resume.loss_after.is_none() || resume.loss_before.is_none()) {
         return Unseen("the log shows no loss, so it is not seen that the model continued");
     }
     Succeeded
@@ -157,7 +159,7 @@ fn judge_drills(
     let drills: Vec<(&ReclaimDrill, DrillOutcome)> = members
         .iter()
         .filter_map(|member| Some((member.block.drill.as_ref()?, is_last(member))))
-        .map(|(drill, is_last)| (drill, outcome(drill, preemption, notice_s, is_last)))
+        .map(|(drill, is_last)| (drill, outcome(drill, preemption, notice_s, is_last, case)))
         .filter(|(_, outcome)| *outcome != DrillOutcome::Unfinished)
         .collect();
     let number = |is: fn(&DrillOutcome) -> bool| drills.iter().filter(|(_, o)| is(o)).count();
@@ -192,7 +194,8 @@ fn judge_drills(
         Ruling::NotProven
     };
     let longest = drills.iter().filter_map(|(drill, _)| drill.exit_s).fold(0.0, f64::max);
-    finding.explanation = summary(&drills, failed, upper, allowed, longest, notice_s);
+    finding.explanation =
+        summary(&drills, failed, upper, allowed, longest, notice_s, case.step_word());
     if finding.ruling != Ruling::NotProven {
         return;
     }
@@ -214,6 +217,7 @@ fn summary(
     allowed: f64,
     longest_s: f64,
     notice_s: Option<f64>,
+    word: &str,
 ) -> String {
     let notice = notice_s.map_or_else(
         || "no notice is declared".to_owned(),
@@ -226,7 +230,7 @@ fn summary(
         .fold(0, u64::saturating_add);
     let mut sentence = format!(
         "{failed} of {} failed, so at most {} of reclaims do (95 %), {} is allowed; the longest \
-         took {} from signal to exit, {notice}; {lost} steps were lost in all",
+         took {} from signal to exit, {notice}; {lost} {word}s were lost in all",
         count(drills.len(), "drill"),
         Percent(upper),
         Percent(allowed),

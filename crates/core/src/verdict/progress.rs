@@ -15,8 +15,10 @@ use super::{Finding, Ruling, Unit, means, series};
 impl<'a> Look<'a> {
     /// Mean time of a step.
     pub(super) fn step_time(self, most: f64) -> Judged<'a> {
-        let mut finding = begun(self.case, self.strategy, self.together, "step_time_max");
-        finding.target = Some(target("step_time_max", most, Unit::Seconds));
+        let word = self.case.step_word();
+        let objective = format!("{word}_time_max");
+        let mut finding = begun(self.case, self.strategy, self.together, &objective);
+        finding.target = Some(target(&objective, most, Unit::Seconds));
         let means: Vec<Option<f64>> = self
             .together
             .iter()
@@ -35,13 +37,11 @@ impl<'a> Look<'a> {
         let aim = means::Aim { limit: most, side: Side::AtMost, tests: "b,c" };
         means::decide(self.case, &mut finding, &ways, phases.obstacle.as_ref(), aim, show);
         if without > 0 {
-            let why = format!(
-                "in {without} of {} blocks no step was finished; ",
-                count(means.len(), "block")
-            );
+            let why =
+                format!("in {without} of {} no {word} was finished; ", count(means.len(), "block"));
             let missing = self.case.measure(
                 "b,c",
-                "longer blocks, so that each holds some steps".into(),
+                format!("longer blocks, so that each holds some {word}s"),
                 Some(2.0 * means.len() as f64 * self.case.pair_minutes()),
             );
             withhold(&mut finding, &why, missing);

@@ -1,7 +1,7 @@
 //! Tests that were made on another stack or load than today's.
 
 use crate::evidence::{Condition, Run};
-use crate::site::{Site, WorkloadKind};
+use crate::site::{Site, Workload};
 
 use super::expected::Expected;
 use super::judge::{tested_inference, tested_neighbour};
@@ -22,10 +22,7 @@ pub struct Stale {
 /// seen last, oldest run first.
 pub fn stale(site: &Site, runs: &[Run]) -> Vec<Stale> {
     let neighbour = tested_neighbour(site, runs);
-    let training = neighbour.and_then(|workload| match &workload.kind {
-        WorkloadKind::Training(training) => Some(&**training),
-        _ => None,
-    });
+    let training = neighbour.and_then(Workload::job);
     let expected = Expected::new(site, tested_inference(site, runs), neighbour, training);
     Pool::new(runs, expected)
         .map(|pool| pool.differences)

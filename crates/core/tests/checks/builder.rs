@@ -93,17 +93,7 @@ pub(crate) fn renderer(name: &str, render: Render, memory: MemoryNeed) -> Worklo
 }
 
 pub(crate) fn render() -> Render {
-    Render {
-        engine: None,
-        version: None,
-        needs: None,
-        launch: None,
-        frames: None,
-        frame_time_alone: None,
-        scene_memory: None,
-        restart_unit: None,
-        deadline: None,
-    }
+    Render::default()
 }
 
 /// A server with GPUs of a model that the catalogue does not know.

@@ -122,15 +122,13 @@ fn batch_and_render_have_one_way_to_run() {
     let through = workload("score", WorkloadKind::Batch(Box::new(through)));
     assert_eq!(pace(&place, &through).unwrap().modes[0].gpus, 1);
     let render = Render {
-        engine: None,
-        version: None,
-        needs: None,
-        launch: None,
-        frames: Some(900),
-        frame_time_alone: Some(duration("40 s")),
-        scene_memory: None,
         restart_unit: Some(RestartUnit::Frame),
-        deadline: None,
+        job: Training {
+            steps: Some(900),
+            step_time_alone: Some(duration("40 s")),
+            ..Training::default()
+        },
+        ..Render::default()
     };
     let mut frames = workload("frames", WorkloadKind::Render(Box::new(render)));
     frames.allocation = Some(Allocation { normal: Some(0.5), ..ALLOCATION });

@@ -5,7 +5,8 @@ use std::time::Duration;
 use cotenant_core::evidence::{BlockFault, Condition, Outcome, Remedy, Run, Situation};
 use cotenant_core::site::{
     CheckpointInterval, Deadline, HostCpu, InferenceObjectives, IsolationNeed, IsolationProperty,
-    NeighbourPriority, RequestClass, SharingMode, WeeklyWindow, WorkloadKind,
+    NeighbourPriority, Render, RequestClass, SharingMode, Site, Training, WeeklyWindow,
+    WorkloadKind,
 };
 use cotenant_core::units::{RatePerSecond, Share};
 use cotenant_core::verdict::{GateKind, Question, Ruling, Validity, judge};
@@ -514,19 +515,45 @@ fn workloads_that_were_not_in_the_test_keep_a_pass_back() {
     two.workloads.push(other);
     check_gate(&judged(&two, &[Recipe::good().run()]), Inference, NotProven);
     let mut three = site();
-    three.workloads.push(workload(
-        "film",
-        WorkloadKind::Render(Box::new(cotenant_core::site::Render {
-            engine: None,
-            version: None,
-            needs: None,
-            launch: None,
-            frames: None,
-            frame_time_alone: None,
-            scene_memory: None,
-            restart_unit: None,
-            deadline: None,
-        })),
-    ));
+    three.workloads.push(workload("film", WorkloadKind::Render(Box::default())));
     check_gate(&judged(&three, &[Recipe::good().run()]), Completion, NotProven);
+}
+
+/// A neighbour that renders: its frames are what training's steps are, it prints no loss, and each
+/// frame is saved by itself.
+fn rendering() -> Site {
+    let mut site = site();
+    let training = training_mut(&mut site).clone();
+    let job = Training { checkpoint: None, ..training };
+    let render = Render { job, ..Render::default() };
+    let neighbour = site.workloads.iter_mut().find(|w| w.name == "train").unwrap();
+    neighbour.kind = WorkloadKind::Render(Box::new(render));
+    site
+}
+
+#[test]
+fn a_renderer_is_judged_by_its_frames() {
+    let verdict = judged(&rendering(), &[Recipe::good().run()]);
+    check_gate(&verdict, Completion, Pass);
+    let gate = verdict.gates.iter().find(|gate| gate.kind == Completion).unwrap();
+    assert!(
+        gate.findings.iter().any(|finding| finding.subject == "train: frame_time_max"),
+        "{:?}",
+        gate.findings.iter().map(|finding| &finding.subject).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_renderers_reclaims_need_no_loss() {
+    let without_loss = |site: &Site| {
+        let mut run = Recipe::good().run();
+        for block in &mut run.blocks {
+            if let Some(resume) = block.drill.as_mut().and_then(|drill| drill.resume.as_mut()) {
+                (resume.loss_before, resume.loss_after) = (None, None);
+            }
+        }
+        judged(site, &[run])
+    };
+    check_gate(&without_loss(&rendering()), Preemption, Pass);
+    check_gate(&without_loss(&site()), Preemption, NotProven);
 }

@@ -10,11 +10,11 @@ use cotenant_core::site::{Inference, LatencyMetric, Site, Training, Workload, Wo
 use cotenant_probe::device::look;
 use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
-use cotenant_probe::load::{Api, Limits, PromptForm, TargetSpec};
+use cotenant_probe::load::{Limits, TargetSpec};
 use cotenant_probe::measure::{
     self, BlockError, BlockLimits, CapAudits, DeclaredLoad, EngineFacts, Interrupt, Loads,
-    NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_priority,
-    inference_rig, neighbour_rig,
+    NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_engine,
+    declared_priority, inference_rig, neighbour_rig, target_of,
 };
 use cotenant_probe::supervisor::{
     AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,
@@ -83,14 +83,14 @@ impl<'a> Subject<'a> {
                 ));
             }
             (None, _) => None,
-            (Some(workload), _) => match &workload.kind {
-                WorkloadKind::Training(training) => Some((workload, &**training)),
-                other => {
+            (Some(workload), _) => match workload.job() {
+                Some(job) => Some((workload, job)),
+                None => {
                     return Err(Failure::input(format!(
-                        "`{}` is of kind {}, and only training can be measured so far\n\nhint: \
-                         name a training workload with --neighbour",
+                        "`{}` is of kind {}, and what it does is not read from a log so far\n\nhint: \
+                         name a training or a render workload with --neighbour",
                         workload.name,
-                        other.name()
+                        workload.kind.name()
                     )));
                 }
             },
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         };
         DeclaredLoad::new(workload, inference, &file.folder(), any, seed)
             .map_err(Failure::input)?;
-        let spec = |spec: TargetSpec| target_spec(inference, spec);
+        let spec = |spec: TargetSpec| target_of(declared_engine(inference), spec);
         let engine = inference_rig(&file.site, workload, inference, &places, spec)
             .map_err(Failure::input)?;
         let neighbour = match subject.neighbour {
@@ -186,12 +186,18 @@ impl<'a> Session<'a> {
         let (workload, inference) = self.subject.inference;
         self.engine = measure::engine_facts(&inference.endpoint).await;
         self.rig.set_engine(&self.engine);
-        if workload.model.is_none()
-            && let Some(model) = self.engine.model.clone()
-        {
-            self.rig.set_model(&model).map_err(Failure::input)?;
+        for surprise in self.engine.surprises(inference) {
+            self.printer.note(&format!("note: {surprise}"));
         }
-        Ok(())
+        let model = self.engine.model.clone().filter(|_| workload.model.is_none());
+        let seen = self.engine.engine.filter(|_| inference.runtime.is_none());
+        let change = |mut spec: TargetSpec| {
+            if let Some(model) = model {
+                spec.model = model;
+            }
+            if seen.is_some() { target_of(seen, spec) } else { spec }
+        };
+        self.rig.retarget(change).map_err(Failure::input)
     }
 
     /// Rules with this shape.
@@ -564,21 +570,6 @@ pub(crate) fn with_interrupt<T>(
     runtime.block_on(verb(interrupt))
 }
 
-/// What stands in requests, by engine: exact lengths where the engine takes token ids or a token is
-/// a byte, words elsewhere.
-fn target_spec(inference: &Inference, mut spec: TargetSpec) -> TargetSpec {
-    let runtime = inference.runtime.as_deref().unwrap_or_default().to_ascii_lowercase();
-    if runtime.starts_with("cotenant") {
-        spec.api = Api::Completions;
-        spec.prompt = PromptForm::Words { bytes_per_token: 1.0 };
-    } else if runtime.starts_with("vllm") {
-        spec.api = Api::Completions;
-        // Ordinary pieces in every common vocabulary: above the special tokens and single bytes.
-        spec.prompt = PromptForm::TokenIds { id_min: 1_000, id_max: 10_000 };
-    }
-    spec
-}
-
 /// Waits for something, unless the user interrupts.
 async fn or_interrupted<T>(
     interrupt: &Interrupt,
@@ -595,8 +586,7 @@ async fn or_interrupted<T>(
 fn environments(site: &Site) -> BTreeMap<String, Vec<(String, String)>> {
     let launch = |workload: &Workload| match &workload.kind {
         WorkloadKind::Inference(inference) => inference.launch.clone(),
-        WorkloadKind::Training(training) => training.launch.clone(),
-        WorkloadKind::Batch(_) | WorkloadKind::Render(_) => None,
+        _ => workload.job().and_then(|job| job.launch.clone()),
     };
     let variables = |workload| launch(workload).map(|launch| launch.env.into_iter().collect());
     site.workloads
@@ -612,7 +602,7 @@ fn doing(plan: &cotenant_core::evidence::PlannedBlock) -> String {
     }
     let what = match plan.condition {
         Condition::A => "A: inference alone",
-        Condition::B => "B: training alone",
+        Condition::B => "B: the neighbour alone",
         Condition::C => "C: both",
     };
     match plan.remedy {

@@ -136,7 +136,9 @@ pub fn judge(answers: &[EndpointAnswer]) -> Identity {
         Some(EngineKind::Embedded) | None => (None, "version"),
     };
     if let Some(about) = &about {
-        identity.version = text(about, version_key).map(str::to_owned);
+        // What llama.cpp says where it was not built from a checkout: no version.
+        let version = text(about, version_key).filter(|version| *version != "b0-unknown");
+        identity.version = version.map(str::to_owned);
         for key in ["model_id", "model_path"] {
             if identity.models.is_empty()
                 && let Some(model) = text(about, key)
@@ -336,6 +338,8 @@ mod tests {
         assert_eq!(llama.engine, Some(EngineKind::LlamaCpp));
         assert_eq!(llama.version.as_deref(), Some("b1-0c1e570"));
         assert_eq!(llama.arguments["default_generation_settings.n_ctx"], "4096");
+        let nameless = judge(&[answer("/props", &props.replace("b1-0c1e570", "b0-unknown"))]);
+        assert_eq!((nameless.engine, nameless.version), (Some(EngineKind::LlamaCpp), None));
     }
 
     #[test]

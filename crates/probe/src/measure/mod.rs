@@ -5,6 +5,7 @@ mod block;
 mod caps;
 mod demand;
 mod desk;
+mod engine_api;
 mod engine_watch;
 mod fault;
 mod gpu_watch;
@@ -20,6 +21,7 @@ mod stress;
 pub use block::{BlockError, Interrupt};
 pub use caps::{CapAudits, audit_caps, audit_gpu_shares};
 pub use demand::{DeclaredLoad, DemandError};
+pub use engine_api::{declared_engine, ready_path, target_of};
 pub use fault::possible_faults;
 pub use pilot::{
     InferencePilot, NeighbourPilot, audit_faults, pilot_inference, pilot_neighbour, pilot_record,

@@ -44,6 +44,9 @@ pub struct NeighbourRig {
     pub checkpoint_signal: Option<Signal>,
     /// Patience between the stop signal and SIGKILL.
     pub notice: Duration,
+    /// Whether each finished step is saved by itself, as a renderer's frames are: then no checkpoint is
+    /// awaited, the next start goes on after the last step, and an end by the signal is a proper end.
+    pub saves_each_step: bool,
 }
 
 impl NeighbourRig {

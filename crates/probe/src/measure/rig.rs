@@ -13,10 +13,10 @@ use crate::clock::monotonic_ns;
 use crate::device::nvml::NvmlLibrary;
 use crate::host::{ProcessTable, listeners};
 use crate::http;
-use crate::load::{Target, TargetError};
+use crate::load::{Target, TargetError, TargetSpec};
 use crate::progress_log::TrainerEvent;
 use crate::supervisor::{
-    GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
+    Exit, GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
 };
 
 use super::desk::Desk;
@@ -155,15 +155,17 @@ impl Rig {
         &self.supervisor
     }
 
-    /// Asks for this model from now on: the one that the engine says it serves.
+    /// Asks otherwise from now on: for the model that the engine says it serves, in the interface that
+    /// it turned out to speak.
     ///
     /// # Errors
-    /// None that the target did not have before.
-    pub fn set_model(&mut self, model: &str) -> Result<(), TargetError> {
+    /// The target cannot be used so.
+    pub fn retarget(
+        &mut self,
+        change: impl FnOnce(TargetSpec) -> TargetSpec,
+    ) -> Result<(), TargetError> {
         if let Some(inference) = &mut self.inference {
-            let mut spec = inference.target.spec().clone();
-            model.clone_into(&mut spec.model);
-            inference.target = Target::new(spec)?;
+            inference.target = Target::new(change(inference.target.spec().clone()))?;
         }
         Ok(())
     }
@@ -388,8 +390,11 @@ impl Rig {
         });
         let after_signal: Option<&CheckpointRecord> =
             checkpoints.iter().rfind(|checkpoint| checkpoint.at_ns + zero_ns >= report.signal_ns);
-        let checkpoint_step =
-            checkpoints.last().map(|checkpoint| checkpoint.step).filter(|step| *step > 0);
+        let checkpoint_step = if neighbour.saves_each_step {
+            steps.last().map(|step| step.step)
+        } else {
+            checkpoints.last().map(|checkpoint| checkpoint.step).filter(|step| *step > 0)
+        };
         let drill = drill(
             &report,
             zero_ns,
@@ -398,7 +403,7 @@ impl Rig {
             memory_free_ns,
             steps.last().map(|step| step.step),
             checkpoint_step,
-            neighbour.log.says_checkpoints(),
+            &neighbour,
         );
         self.pending = Some(PendingResume { block, steps, checkpoint_step });
         Ok(Some(drill))
@@ -475,12 +480,18 @@ fn drill(
     memory_free_ns: Option<u64>,
     last_step: Option<u64>,
     checkpoint_step: Option<u64>,
-    checkpoint_expected: bool,
+    neighbour: &NeighbourRig,
 ) -> ReclaimDrill {
     let since = |at_ns: u64| at_ns.saturating_sub(report.signal_ns) as f64 / 1e9;
+    let saves_each_step = neighbour.saves_each_step;
+    let is_proper = |exit: Exit| {
+        exit.is_success()
+            || (saves_each_step && exit == Exit::Signal(rustix::process::Signal::TERM.as_raw()))
+    };
+    let checkpoint_expected = neighbour.log.says_checkpoints() && !saves_each_step;
     let failure = if report.killed {
         Some("it did not go within its notice and was killed".to_owned())
-    } else if report.exit.is_some_and(|exit| !exit.is_success()) {
+    } else if report.exit.is_some_and(|exit| !is_proper(exit)) {
         Some(format!("it ended with {:?}", report.exit.map(|exit| format!("{exit:?}"))))
     } else if checkpoint_expected && checkpoint.is_none() {
         Some("it left without a checkpoint".to_owned())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cotenant_core::site::{
     self, HostCpu, Inference, LogFormat, NeighbourPriority, SharingMode, Site, Training, Workload,
+    WorkloadKind,
 };
 
 use crate::load::{Target, TargetError, TargetSpec};
@@ -12,6 +13,7 @@ use crate::progress_log::formats::{Format, LogReader};
 use crate::progress_log::{ProgressReader, Template, TemplateError, TrainerLog, TrainerPatterns};
 use crate::supervisor::{Launch, Priority, Signal};
 
+use super::engine_api::{declared_engine, ready_path};
 use super::plan::{InferenceRig, NeighbourRig};
 
 /// Patience between the stop signal and SIGKILL where the site declares no notice.
@@ -38,8 +40,8 @@ pub enum SetupError {
     NoLaunch(String),
     /// No pattern to read progress with.
     #[error(
-        "`{0}` declares no `log`, so its steps cannot be seen: declare `log: {{ format: cotenant }}` \
-         or a template such as `step={{step}} loss={{loss}}`"
+        "`{0}` declares no `log`, so its steps cannot be seen: declare `log: {{ format: auto }}`, or \
+         a template such as `log: {{ step: \"step={{step}} loss={{loss}}\" }}`"
     )]
     NoLog(String),
 }
@@ -67,6 +69,7 @@ pub fn inference_rig(
     let model = workload.model.as_ref().map(|model| model.name.clone()).unwrap_or_default();
     let target = Target::new(spec(TargetSpec::new(&inference.endpoint, model)))?;
     let ready = inference.launch.as_ref().map(|launch| launch.ready.clone()).unwrap_or_default();
+    let ready_path = ready_path(declared_engine(inference), &ready);
     let launch = inference
         .launch
         .as_ref()
@@ -74,14 +77,14 @@ pub fn inference_rig(
     Ok(InferenceRig {
         name: workload.name.clone(),
         launch,
-        ready_url: format!("{}{}", inference.endpoint, ready.path),
+        ready_url: format!("{}{ready_path}", inference.endpoint),
         ready_within: ready.time_limit,
         target,
         metrics_url: inference.metrics_endpoint.clone(),
     })
 }
 
-/// Prepares a training neighbour.
+/// Prepares a neighbour that gets on in steps: training, or a renderer, whose steps are frames.
 ///
 /// # Errors
 /// It cannot be started, or its log cannot be read.
@@ -106,6 +109,7 @@ pub fn neighbour_rig(
             .and_then(|checkpoint| checkpoint.signal)
             .and_then(signal),
         notice: preemption.and_then(|preemption| preemption.notice).unwrap_or(NOTICE_DEFAULT),
+        saves_each_step: matches!(workload.kind, WorkloadKind::Render(_)),
     })
 }
 

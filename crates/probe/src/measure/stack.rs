@@ -12,6 +12,8 @@ use crate::device::smi::DeviceReport;
 use crate::engine_metrics::{EngineKind, Identity, identify};
 use crate::host::{HostFacts, UsableCores};
 
+use super::engine_api::declared_engine;
+
 /// Patience with all questions to an engine together.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,6 +56,26 @@ impl EngineFacts {
     pub fn name(&self) -> Option<String> {
         let version = self.version.as_deref().unwrap_or_default();
         Some(format!("{} {version}", self.engine?.name()).trim().to_owned())
+    }
+
+    /// In what the engine is another than the site says, in sentences for people.
+    pub fn surprises(&self, inference: &Inference) -> Vec<String> {
+        let mut surprises = Vec::new();
+        let declared = declared_engine(inference);
+        if let Some((seen, _)) = self.engine.zip(declared).filter(|(seen, said)| seen != said) {
+            surprises.push(format!(
+                "the site says `runtime: {}`, and {} answers as {}",
+                inference.runtime.as_deref().unwrap_or_default(),
+                inference.endpoint,
+                seen.name()
+            ));
+        }
+        if let Some((seen, declared)) = self.version.as_ref().zip(inference.version.as_ref())
+            && seen.trim_start_matches('v') != declared.trim_start_matches('v')
+        {
+            surprises.push(format!("the site says version {declared}, the engine says {seen}"));
+        }
+        surprises
     }
 
     fn of(identity: Identity, endpoint: &str) -> Self {
@@ -299,5 +321,20 @@ mod tests {
         assert!(is_same_version("590.48.01", "590"));
         assert!(!is_same_version("590.48.01", "59"));
         assert!(!is_same_version("590.48.01", "595"));
+    }
+
+    #[test]
+    fn an_engine_that_is_not_the_declared_one_is_told() {
+        let triton = facts(&[("/v2", r#"{"name":"triton","version":"2.51.0"}"#)]);
+        let declared = |runtime: &str, version: &str| Inference {
+            version: Some(version.to_owned()),
+            ..super::super::engine_api::tests::inference(Some(runtime))
+        };
+        assert_eq!(triton.surprises(&declared("triton", "2.51.0")), [""; 0]);
+        let surprises = triton.surprises(&declared("vLLM", "0.32.0"));
+        assert_eq!(surprises.len(), 2, "{surprises:?}");
+        assert!(surprises[0].contains("answers as Triton"), "{surprises:?}");
+        assert_eq!(engine(&declared("vLLM", "0.32.0"), &triton), "Triton 2.51.0");
+        assert_eq!(EngineFacts::default().surprises(&declared("vLLM", "0.32.0")), [""; 0]);
     }
 }

@@ -84,6 +84,13 @@ fn event(event: LogEvent) -> Option<TrainerEvent> {
                 bytes: checkpoint.bytes,
             })
         }
+        // A frame is the step of a renderer; its time holds the time that saving it took.
+        LogEvent::Frame(frame) => Some(TrainerEvent::Step {
+            step: frame.frame,
+            duration_s: Some(frame.time_s),
+            loss: None,
+            tokens: None,
+        }),
         LogEvent::Resumed { step, duration_s } => Some(TrainerEvent::Resumed { step, duration_s }),
         LogEvent::Stopping => Some(TrainerEvent::Stopping),
         _ => None,
@@ -116,6 +123,26 @@ mod tests {
             [TrainerEvent::Checkpoint { step: Some(3), duration_s: Some(1.5), bytes: None }]
         );
         assert!(reader.describe().contains("nanogpt"), "{}", reader.describe());
+    }
+
+    #[test]
+    fn a_frame_is_a_step() {
+        let mut reader = ProgressReader::Known {
+            reader: Box::new(LogReader::new(Format::Cycles)),
+            checkpoint: None,
+            resumed: None,
+        };
+        let lines = [
+            "Fra:12 Mem:19.40M (Peak 19.84M) | Time:00:00.42 | Mem:5.41M, Peak:5.41M | Scene, ViewLayer | Finished",
+            "Saved: '/tmp/frames/partial-000012.png'",
+            " Time: 00:00.43 (Saving: 00:00.01)",
+        ];
+        let events: Vec<TrainerEvent> =
+            lines.iter().flat_map(|line| reader.read(line, 1)).collect();
+        let step =
+            TrainerEvent::Step { step: 12, duration_s: Some(0.43), loss: None, tokens: None };
+        assert_eq!(events, [step]);
+        assert!(!reader.says_checkpoints());
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub(super) fn launch_of(workload: &Workload) -> Option<&Launch> {
     match &workload.kind {
         WorkloadKind::Inference(inference) => inference.launch.as_ref(),
         WorkloadKind::Training(training) => training.launch.as_ref(),
-        WorkloadKind::Render(render) => render.launch.as_ref(),
+        WorkloadKind::Render(render) => render.job.launch.as_ref(),
         WorkloadKind::Batch(batch) => match &batch.route {
             crate::site::BatchRoute::Job(launch) => Some(launch),
             crate::site::BatchRoute::Serving(_) => None,

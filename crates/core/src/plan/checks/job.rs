@@ -170,8 +170,9 @@ fn of_render<'a>(
     render: &'a Render,
     normal: Option<f64>,
 ) -> Option<Result<Job<'a>, Vec<String>>> {
-    let deadline = render.deadline.as_ref()?;
-    let (Some(frames), Some(time), Some(gpus)) = (render.frames, render.frame_time_alone, normal)
+    let deadline = render.job.objectives.deadline.as_ref()?;
+    let (Some(frames), Some(time), Some(gpus)) =
+        (render.job.steps, render.job.step_time_alone, normal)
     else {
         let line = "allocation: { normal: … }, render: { frames: …, frame_time_alone: … s }";
         return Some(Err(vec![line_of(&workload.name, line)]));

@@ -97,6 +97,7 @@ impl Format {
             LogProducer::NanoGpt => Self::NanoGpt,
             LogProducer::LlmC => Self::LlmC,
             LogProducer::MlPerf => Self::MlPerf,
+            LogProducer::Cycles => Self::Cycles,
         })
     }
 

@@ -282,11 +282,20 @@ pub(super) fn render(view: View<'_>, time_zone: &TimeZone) -> Option<Render> {
         engine: view.string("engine"),
         version: view.string("version"),
         needs: view.word("needs", &RenderNeeds::ALL, RenderNeeds::name),
-        launch: view.group("launch").and_then(launch),
-        frames: view.count("frames"),
-        frame_time_alone: view.duration("frame_time_alone"),
         scene_memory: view.bytes("scene_memory"),
         restart_unit: view.word("restart_unit", &RestartUnit::ALL, RestartUnit::name),
-        deadline: deadline(view, time_zone)?,
+        job: Training {
+            launch: view.group("launch").and_then(launch),
+            steps: view.count("frames"),
+            step_time_alone: view.duration("frame_time_alone"),
+            objectives: TrainingObjectives {
+                deadline: deadline(view, time_zone)?,
+                step_time_max: view.duration("frame_time_max"),
+                ..TrainingObjectives::default()
+            },
+            preemption: view.group("preemption").and_then(preemption),
+            log: view.group("log").and_then(log),
+            ..Training::default()
+        },
     })
 }

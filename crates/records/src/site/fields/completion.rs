@@ -212,8 +212,8 @@ static LOG: Record = Record {
             TEST,
             "torchtitan",
             "`cotenant` (the embedded trainer), `torchtitan`, `megatron`, `nemo`, `fsdp`, `deepspeed`, \
-             `hf_trainer`, `lightning`, `llama_factory`, `nanogpt`, `llm_c`, `mlperf`, or `auto`, which \
-             tells it by the lines.",
+             `hf_trainer`, `lightning`, `llama_factory`, `nanogpt`, `llm_c`, `mlperf`, `cycles` (its \
+             frames are the steps), or `auto`, which tells it by the lines.",
         ),
         field(
             "step",
@@ -381,6 +381,7 @@ pub(super) static RENDER: Record = Record {
             "45 s",
             "Time of one frame with the machine to itself.",
         ),
+        field("frame_time_max", DURATION, COMPLETION, "60 s", "Mean time of a frame, at most."),
         field(
             "scene_memory",
             BYTES,
@@ -394,6 +395,20 @@ pub(super) static RENDER: Record = Record {
             TRANSITION,
             "frame",
             "What is done again after a stop.",
+        ),
+        field(
+            "preemption",
+            Shape::Record(&PREEMPTION),
+            TRANSITION,
+            "{ allowed: true, signal: TERM, notice: 2 min }",
+            "How it gives way. Frames that are saved stay: what is lost is counted in frames.",
+        ),
+        field(
+            "log",
+            Shape::Record(&LOG),
+            TEST,
+            "{ format: cycles }",
+            "How its log is read: a step is a frame.",
         ),
         field(
             "deadline",

@@ -338,15 +338,20 @@ fn batch_rows(batch: &Batch) -> Vec<FormRow> {
 
 fn render_rows(render: &Render) -> Vec<FormRow> {
     let engine = joined([render.engine.clone(), render.version.clone()].into_iter().flatten());
+    let job = &render.job;
+    let preemption = job.preemption.as_ref();
     vec![
         row("engine and version", engine.map(|engine| engine.replace(", ", " "))),
         row("needs", render.needs.map(|needs| needs.name().to_owned())),
-        row("launch", launch(render.launch.as_ref())),
-        row("frames", render.frames.map(format_count)),
-        row("frame time alone", time(render.frame_time_alone)),
+        row("launch", launch(job.launch.as_ref())),
+        row("frames", job.steps.map(format_count)),
+        row("frame time alone", time(job.step_time_alone)),
+        row("frame time, at most", time(job.objectives.step_time_max)),
         row("scene memory", bytes(render.scene_memory)),
         row("restart unit", render.restart_unit.map(|unit| unit.name().to_owned())),
-        row("deadline", show(render.deadline.as_ref())),
+        row("deadline", show(job.objectives.deadline.as_ref())),
+        row("preemption allowed", yes_no(preemption.map(|preemption| preemption.allowed))),
+        row("notice", time(preemption.and_then(|preemption| preemption.notice))),
     ]
 }
 
