@@ -89,10 +89,7 @@ fn rest(prediction: &Prediction, unexplained: Option<&Effect>) -> String {
         Some((lower, _)) if lower > 1.0 => {
             text = format!("; {} remains unexplained", times(unexplained));
             if prediction.more_at_most > 1.005 {
-                text.push_str(&format!(
-                    ", of which resources without a counter could be ×{:.2} at most",
-                    prediction.more_at_most
-                ));
+                text += &of_which(prediction.more_at_most);
             }
         }
         Some((_, upper)) if upper < 1.0 => {
@@ -112,12 +109,17 @@ fn rest(prediction: &Prediction, unexplained: Option<&Effect>) -> String {
         .map(|part| part.stressor.name())
         .collect();
     if !beyond.is_empty() {
-        text.push_str(&format!(
-            "; the neighbour's pressure on {} is beyond what was tested",
-            beyond.join(" and ")
-        ));
+        let names = beyond.join(" and ");
+        text += "; the neighbour's pressure on ";
+        text += &names;
+        text += " is beyond what was tested";
     }
     text
+}
+
+/// What resources without a counter could make of the unexplained part.
+fn of_which(more_at_most: f64) -> String {
+    format!(", of which resources without a counter could be ×{more_at_most:.2} at most")
 }
 
 fn times(effect: &Effect) -> String {

@@ -201,8 +201,8 @@ fn explained(objective: &LatencyObjective, gathered: &Gathered<'_>, common: &Dat
     let references: Vec<f64> = gathered.references().into_iter().filter_map(finite).collect();
     let spread = Spread::new(&data);
     let prediction = prediction(&spread);
-    let measured = spread.effect(spread.point.measured, &spread.measured);
-    let unexplained = spread.effect(spread.point.unexplained(), &spread.unexplained);
+    let measured = effect(spread.point.measured, &spread.measured);
+    let unexplained = effect(spread.point.unexplained(), &spread.unexplained);
     let (cause, sentence) =
         cause::name(prediction.as_ref(), measured.as_ref(), unexplained.as_ref());
     Explained {
@@ -230,7 +230,7 @@ fn responses(data: &Data, spread: &Spread, unbounded: &BTreeMap<Stress, u32>) ->
         .map(|(stress, rounds)| Response {
             stressor: stress.stressor,
             dose: stress.dose,
-            effect: spread.effect(
+            effect: effect(
                 spread.point.responses.get(stress).copied(),
                 spread.responses.get(stress).map_or(&[][..], Vec::as_slice),
             ),
@@ -241,19 +241,19 @@ fn responses(data: &Data, spread: &Spread, unbounded: &BTreeMap<Stress, u32>) ->
 }
 
 fn prediction(spread: &Spread) -> Option<Prediction> {
-    let effect = spread.effect(spread.point.predicted, &spread.predicted)?;
+    let predicted = effect(spread.point.predicted, &spread.predicted)?;
     let parts: Vec<Part> = spread
         .point
         .parts
         .iter()
         .filter_map(|(stressor, state, response)| {
             let drawn = spread.parts.get(stressor).map_or(&[][..], Vec::as_slice);
-            let effect = spread.effect(Some(*response), drawn)?;
+            let effect = effect(Some(*response), drawn)?;
             Some(Part { stressor: *stressor, effect, state: *state })
         })
         .collect();
     let is_floor = parts.iter().any(|part| part.state != PartState::Tested);
-    Some(Prediction { effect, parts, is_floor, more_at_most: spread.point.more.exp() })
+    Some(Prediction { effect: predicted, parts, is_floor, more_at_most: spread.point.more.exp() })
 }
 
 /// An estimate and what the bootstrap made of it, in logarithms.
@@ -303,16 +303,16 @@ impl Spread {
         }
         spread
     }
+}
 
-    /// A factor with its interval, from logarithms.
-    fn effect(&self, point: Option<f64>, drawn: &[f64]) -> Option<Effect> {
-        let ratio = point?.exp();
-        let mut drawn = drawn.to_vec();
-        drawn.sort_by(f64::total_cmp);
-        let at = |share: f64| stats::quantile_sorted(&drawn, share).ok().map(f64::exp);
-        let interval = at(0.025).zip(at(0.975));
-        ratio.is_finite().then_some(Effect { ratio, interval })
-    }
+/// A factor with its interval, from logarithms.
+fn effect(point: Option<f64>, drawn: &[f64]) -> Option<Effect> {
+    let ratio = point?.exp();
+    let mut drawn = drawn.to_vec();
+    drawn.sort_by(f64::total_cmp);
+    let at = |share: f64| stats::quantile_sorted(&drawn, share).ok().map(f64::exp);
+    let interval = at(0.025).zip(at(0.975));
+    ratio.is_finite().then_some(Effect { ratio, interval })
 }
 
 fn limits(gathered: &Gathered<'_>, stressors: &[Stressor]) -> Vec<String> {

@@ -271,7 +271,7 @@ fn part(one: &Explained, resource: &Resource) -> Value {
     match part.state {
         PartState::Tested => {}
         PartState::Beyond => {
-            shown.text = format!("at least {}, beyond what was tested", shown.text)
+            shown.text = format!("at least {}, beyond what was tested", shown.text);
         }
         PartState::AtMost => shown.text = format!("at most {}, not counted", shown.text),
         PartState::Unknown => shown = Value::missing("not read"),

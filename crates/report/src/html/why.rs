@@ -123,7 +123,10 @@ fn drawing(chart: &ResponseChart) -> Markup {
 fn series(line: &ResponseSeries, index: usize, x: Scale, y: Scale) -> Markup {
     let mut path = format!("M{} {}", place(x.at(0.0)), place(y.at(1.0)));
     for point in &line.points {
-        path.push_str(&format!("L{} {}", place(x.at(point.at)), place(y.at(point.factor))));
+        path.push('L');
+        path.push_str(&place(x.at(point.at)));
+        path.push(' ');
+        path.push_str(&place(y.at(point.factor)));
     }
     // The numbers stand below each other where lines end together.
     let end = line.points.last().map(|point| (x.at(point.at), y.at(point.factor)));
