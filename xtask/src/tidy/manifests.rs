@@ -46,7 +46,9 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
 
 /// The manifests of the workspace's crates.
 pub(super) fn members(tree: &Tree) -> impl Iterator<Item = &TextFile> {
-    tree.files.iter().filter(|file| file.name() == "Cargo.toml" && file.path != "Cargo.toml")
+    // The fuzz targets are a workspace of their own.
+    let is_apart = |path: &str| path == "Cargo.toml" || path.starts_with("fuzz/");
+    tree.files.iter().filter(move |file| file.name() == "Cargo.toml" && !is_apart(&file.path))
 }
 
 /// What the workspace's dependencies are called, the crates of the workspace apart.

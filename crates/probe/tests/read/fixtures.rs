@@ -139,7 +139,7 @@ pub(crate) const ALL: &[Fixture] = &[
         "w",
         RendererLog,
         Some("Blender's Cycles"),
-        "Fra:12 Mem:100.00M (Peak 120.00M) | Time:00:01.00 | Mem:50.00M, Peak:60.00M | Scene, ViewLayer | Sample 8/16\nSaved: '/tmp/0012.png'\n Time: 00:02.50 (Saving: 00:00.10)\n\n",
+        "Fra:12 Mem:100.00M (Peak 120.00M) | Time:00:01.00 | Mem:50.00M, Peak:60.00M | Scene, ViewLayer | Sample 8/16\nSaved: '0012.png'\n Time: 00:02.50 (Saving: 00:00.10)\n\n",
     ),
     (
         "x",
