@@ -199,15 +199,26 @@ impl Look<'_> {
 
     fn drills(&self) -> State {
         let blocks = || self.runs.iter().flat_map(|run| &run.blocks);
-        let drills = blocks().filter(|block| block.drill.is_some()).count();
-        if drills == 0 {
-            return self.measure("c");
+        let drills: Vec<_> = blocks().filter_map(|block| block.drill.as_ref()).collect();
+        if drills.is_empty() {
+            return self.measure("reclaim");
         }
+        let failed = drills.iter().filter(|drill| drill.succeeded() == Some(false)).count();
         let checkpoints: usize = blocks().map(|block| block.checkpoints.len()).sum();
-        State::Done(format!("{drills} drills, {checkpoints} checkpoints"))
+        State::Done(format!("{} drills, {failed} failed; {checkpoints} checkpoints", drills.len()))
     }
 
     fn reconfiguration(&self) -> State {
+        let changes: Vec<_> = self
+            .runs
+            .iter()
+            .flat_map(|run| &run.blocks)
+            .flat_map(|block| &block.observed.changes)
+            .collect();
+        if !changes.is_empty() {
+            let failed = changes.iter().filter(|change| change.failure.is_some()).count();
+            return State::Done(format!("{} changes of hands, {failed} failed", changes.len()));
+        }
         match &self.site.operations.transition {
             Some(transition) if transition.source.is_some() => {
                 State::Done("declared: operations.transition".into())
@@ -215,7 +226,7 @@ impl Look<'_> {
             _ if self.site.gpu_count() == 0 => {
                 State::Done("nothing is reconfigured without a GPU".into())
             }
-            _ => self.declare("operations.transition: { to_inference: […], source: … }"),
+            _ => self.measure("transition"),
         }
     }
 

@@ -1,11 +1,11 @@
-//! One small GET, for readiness and metrics. The load client has its own connections, so that a
+//! One small GET or POST, for readiness, metrics and an engine's own switches. The load client has its own connections, so that a
 //! scrape never waits behind a request that is measured.
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
-use hyper::{HeaderMap, Request, Uri};
+use hyper::{HeaderMap, Method, Request, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
@@ -47,13 +47,30 @@ pub async fn get(url: &str, patience: Duration) -> Result<(u16, Bytes), GetError
 /// As [`get`].
 pub async fn get_answer(url: &str, patience: Duration) -> Result<Answer, GetError> {
     let failed = |reason: String| GetError { url: url.to_owned(), reason };
-    match tokio::time::timeout(patience, get_inner(url)).await {
+    match tokio::time::timeout(patience, exchange(Method::GET, url, None)).await {
         Ok(answer) => answer.map_err(failed),
         Err(_) => Err(failed(format!("no answer within {patience:?}"))),
     }
 }
 
-async fn get_inner(url: &str) -> Result<Answer, String> {
+/// The status and body of one POST on a new connection, with a JSON body where one is given.
+///
+/// # Errors
+/// A sentence with the address: as [`get`].
+pub async fn post(
+    url: &str,
+    json: Option<&str>,
+    patience: Duration,
+) -> Result<(u16, Bytes), String> {
+    let body = json.map(|json| Bytes::copy_from_slice(json.as_bytes()));
+    match tokio::time::timeout(patience, exchange(Method::POST, url, body)).await {
+        Ok(Ok(answer)) => Ok((answer.status, answer.body)),
+        Ok(Err(reason)) => Err(format!("POST {url}: {reason}")),
+        Err(_) => Err(format!("POST {url}: no answer within {patience:?}")),
+    }
+}
+
+async fn exchange(method: Method, url: &str, body: Option<Bytes>) -> Result<Answer, String> {
     let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
     if uri.scheme_str() != Some("http") {
         return Err("it does not begin with http://".into());
@@ -68,11 +85,16 @@ async fn get_inner(url: &str) -> Result<Answer, String> {
     let driver = tokio::spawn(connection);
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let authority = uri.authority().map_or(host.as_str(), |authority| authority.as_str());
-    let request = Request::get(path)
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
         .header(hyper::header::HOST, authority)
-        .header(hyper::header::CONNECTION, "close")
-        .body(Empty::<Bytes>::new())
-        .map_err(|error| error.to_string())?;
+        .header(hyper::header::CONNECTION, "close");
+    if body.is_some() {
+        request = request.header(hyper::header::CONTENT_TYPE, "application/json");
+    }
+    let request =
+        request.body(Full::new(body.unwrap_or_default())).map_err(|error| error.to_string())?;
     let answer = sender.send_request(request).await.map_err(|error| error.to_string());
     let result = match answer {
         Ok(answer) => {

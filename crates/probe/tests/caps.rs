@@ -15,7 +15,7 @@ use cotenant_core::units::Bytes;
 use cotenant_probe::host::{ControlGroup, Root};
 use cotenant_probe::measure::{CapAudits, NeighbourRig, Rig, audit_caps};
 use cotenant_probe::progress_log::{ProgressReader, Template, TrainerLog, TrainerPatterns};
-use cotenant_probe::supervisor::{GuardianCommand, Launch, Priority};
+use cotenant_probe::supervisor::{GuardianCommand, Launch, Priority, Signal};
 use support::helper;
 
 /// One case at a time: they would take each other's CPU.
@@ -92,8 +92,12 @@ fn neighbour(group: Option<&Group>) -> NeighbourRig {
         ready_within: Duration::from_secs(30),
         log: ProgressReader::Templates(TrainerLog::new(patterns)),
         checkpoint_signal: None,
+        stop_signal: Signal::Terminate,
         notice: Duration::from_secs(2),
         saves_each_step: false,
+        slurm: None,
+        gpu: None,
+        memory_patience: Duration::from_secs(2),
     }
 }
 

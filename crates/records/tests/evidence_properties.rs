@@ -7,11 +7,12 @@ mod evidence_samples;
 use std::collections::BTreeMap;
 
 use cotenant_core::evidence::{
-    Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
-    GpuSample, HostSample, Missing, NeighbourFault, Observed, Origin, Outcome, Phase, Pilot,
-    PlannedBlock, Pressure, Reading, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation,
-    StepRecord, Stress, StressRecord, Stressor, TestedLoad, TokenSource,
+    Aspect, Block, BlockFault, CgroupCpu, ChangeKind, ChangePart, CheckpointRecord, ChunkGaps,
+    ClientHealth, Condition, Direction, Disturbance, EnforcementAudit, EngineGauge,
+    EngineHistogram, EngineObservation, Fingerprint, GpuSample, HandChange, HeldMemory, HostSample,
+    Missing, NeighbourFault, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock, Pressure,
+    Reading, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation, StepRecord, Stress,
+    StressRecord, Stressor, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{RunPlan, Store};
 use evidence_samples::ALL;
@@ -109,10 +110,13 @@ fn checkpoint() -> impl Strategy<Value = CheckpointRecord> {
 fn resume() -> impl Strategy<Value = ResumeCheck> {
     let optional = || option::of(real());
     let losses = (optional(), optional(), optional());
-    (real(), optional(), number(), number(), losses, option::of(text())).prop_map(
-        |(first_step_s, restore_s, first_step, lost_steps, losses, failure)| ResumeCheck {
-            first_step_s,
-            restore_s,
+    let times = (optional(), optional(), optional(), optional());
+    (times, number(), number(), losses, option::of(text())).prop_map(
+        |(times, first_step, lost_steps, losses, failure)| ResumeCheck {
+            first_step_s: times.0,
+            restore_s: times.1,
+            steady_s: times.2,
+            step_before_s: times.3,
             first_step,
             lost_steps,
             loss_before: losses.0,
@@ -123,19 +127,56 @@ fn resume() -> impl Strategy<Value = ResumeCheck> {
     )
 }
 
+fn held() -> impl Strategy<Value = HeldMemory> {
+    (text(), number(), option::of(real())).prop_map(|(holder, bytes, until_s)| HeldMemory {
+        holder,
+        bytes,
+        until_s,
+    })
+}
+
+fn change() -> impl Strategy<Value = HandChange> {
+    let kind = select(&ChangeKind::ALL[..]);
+    let direction = prop_oneof![Just(Direction::ToInference), Just(Direction::ToNeighbour)];
+    let part = (text(), real(), any::<bool>()).prop_map(|(name, seconds, logged)| ChangePart {
+        name,
+        seconds,
+        logged,
+    });
+    let told = (option::of(text()), vec(text(), 0..2));
+    let what = (kind, text());
+    (what, direction, number(), option::of(real()), vec(part, 0..3), told).prop_map(
+        |((kind, what), direction, began_ns, total_s, parts, (failure, remarks))| HandChange {
+            kind,
+            what,
+            direction,
+            began_ns,
+            total_s,
+            parts,
+            failure,
+            remarks,
+        },
+    )
+}
+
 fn drill(
     resume: impl Strategy<Value = Option<ResumeCheck>>,
 ) -> impl Strategy<Value = ReclaimDrill> {
     let optional = || option::of(real());
     let parts = (optional(), optional(), optional(), optional());
     let steps = (option::of(number()), option::of(number()));
-    (number(), parts, steps, option::of(text()), resume).prop_map(
-        |(signal_ns, parts, steps, failure, resume)| ReclaimDrill {
+    let after = (vec(held(), 0..3), optional(), optional());
+    (number(), parts, after, steps, option::of(text()), resume).prop_map(
+        |(signal_ns, parts, after, steps, failure, resume)| ReclaimDrill {
+            driver: "signal TERM".to_owned(),
             signal_ns,
             step_boundary_s: parts.0,
             checkpoint_s: parts.1,
             exit_s: parts.2,
             memory_free_s: parts.3,
+            held: after.0,
+            engine_ready_s: after.1,
+            first_token_s: after.2,
             last_step: steps.0,
             checkpoint_step: steps.1,
             failure,
@@ -287,8 +328,15 @@ fn observed() -> impl Strategy<Value = Observed> {
             neighbour_recovered_ns: moments.2,
             remarks,
         });
-    (option::of(engine), vec(gpu(), 0..3), option::of(disturbance), option::of(stress())).prop_map(
-        |(engine, gpus, disturbance, stress)| Observed { engine, gpus, disturbance, stress },
+    let done = (option::of(disturbance), option::of(stress()), vec(change(), 0..3));
+    (option::of(engine), vec(gpu(), 0..3), done).prop_map(
+        |(engine, gpus, (disturbance, stress, changes))| Observed {
+            engine,
+            gpus,
+            disturbance,
+            stress,
+            changes,
+        },
     )
 }
 

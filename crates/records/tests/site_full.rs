@@ -32,6 +32,10 @@ fn text(value: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
 fn seconds(value: f64) -> Option<Duration> {
     Some(Duration::from_secs_f64(value))
 }
@@ -165,6 +169,7 @@ fn inference() {
             ready: Ready { path: "/ready".to_owned(), time_limit: Duration::from_mins(7) },
             ..launch(&["vllm", "serve", "llama"])
         }),
+        sleep: Some(EngineSleep { level: 2 }),
         demand: Demand::Trace(TraceDemand {
             file: "traces/conv.csv.gz".to_owned(),
             format: TraceFormat::Azure,
@@ -261,6 +266,10 @@ fn training() {
             lost_work: Some(LostWork::Steps(20)),
             mean_time_to_loss: seconds(172_800.0),
             failure_share_max: share(0.01),
+            slurm: Some(SlurmJob {
+                submit: words("sbatch --parsable train.sbatch"),
+                output: "slurm-%j.out".to_owned(),
+            }),
         }),
         log: Some(TrainingLog {
             format: LogFormat::Template("step={step} loss={loss} step_s={step_s}".to_owned()),
@@ -369,6 +378,26 @@ fn operations() {
                 step(TransitionStepKind::Resume, seconds(0.0)),
             ],
             source: text("runbook of 2026-10"),
+            layout_for_training: Some(LayoutChange {
+                by: LayoutDriver::Command(words("sh relayout.sh training")),
+                time_limit: seconds(180.0),
+                postconditions: vec![
+                    Postcondition {
+                        command: words("nvidia-smi -L"),
+                        contains: text("MIG 3g.40gb"),
+                    },
+                    Postcondition { command: words("true"), contains: None },
+                ],
+            }),
+            layout_for_inference: Some(LayoutChange {
+                by: LayoutDriver::MigManager {
+                    node: "gpu-1".to_owned(),
+                    config: "all-disabled".to_owned(),
+                    kubectl: text("/usr/local/bin/kubectl"),
+                },
+                time_limit: None,
+                postconditions: Vec::new(),
+            }),
         }),
         isolation: vec![
             IsolationNeed {

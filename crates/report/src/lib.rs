@@ -17,7 +17,8 @@ mod reading;
 mod terminal;
 
 pub use build::{
-    DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass, build,
+    DeclaredCheckpoint, DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass,
+    build,
 };
 pub use demand::{
     DEMAND_FORMAT, DEMAND_VERSION, DemandInputs, DemandReport, DemandUnit, build_demand,

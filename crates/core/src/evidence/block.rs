@@ -2,7 +2,7 @@
 
 use super::{
     CheckpointRecord, ChunkGaps, ClientHealth, Disturbance, EngineObservation, GpuSample,
-    HostSample, ReclaimDrill, RequestRecord, Situation, StepRecord, StressRecord,
+    HandChange, HostSample, ReclaimDrill, RequestRecord, Situation, StepRecord, StressRecord,
 };
 
 /// What runs in a block.
@@ -197,6 +197,8 @@ pub struct Observed {
     pub disturbance: Option<Disturbance>,
     /// What a stressor reached; `None` where none ran.
     pub stress: Option<StressRecord>,
+    /// Changes of hands beside the neighbour's own stop and start, in order of time.
+    pub changes: Vec<HandChange>,
 }
 
 impl Block {

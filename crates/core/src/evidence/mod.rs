@@ -4,6 +4,8 @@
 //! and a training step can be compared directly. Wall-clock times stand beside them only for people.
 
 mod block;
+mod change;
+mod drill;
 mod engine;
 mod fingerprint;
 mod gpu;
@@ -15,6 +17,8 @@ mod situation;
 mod training;
 
 pub use block::{Block, BlockFault, Condition, Observed, Phase, PlannedBlock, Remedy};
+pub use change::{ChangeKind, ChangePart, Direction, HandChange};
+pub use drill::{HeldMemory, ReclaimDrill, ResumeCheck};
 pub use engine::{EngineGauge, EngineHistogram, EngineObservation};
 pub use fingerprint::{Aspect, Fingerprint};
 pub use gpu::GpuSample;
@@ -23,4 +27,4 @@ pub use point::{PointEstimate, PointMetric};
 pub use request::{ChunkGaps, ClientHealth, Outcome, RequestRecord, TokenSource};
 pub use run::{EnforcementAudit, Origin, Pilot, Run, TestedLoad};
 pub use situation::{Disturbance, NeighbourFault, Situation, Stress, StressRecord, Stressor};
-pub use training::{CheckpointRecord, ReclaimDrill, ResumeCheck, StepRecord};
+pub use training::{CheckpointRecord, StepRecord};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{FigureOrigin, Launch, WeeklyWindow};
+use super::{EngineSleep, FigureOrigin, Launch, WeeklyWindow};
 use crate::units::{RatePerSecond, Share};
 
 /// What is particular to an inference workload.
@@ -20,6 +20,8 @@ pub struct Inference {
     pub metrics_endpoint: Option<String>,
     /// How to start it; `None` where it already runs.
     pub launch: Option<Launch>,
+    /// How it may be put to sleep; `None` where it may not.
+    pub sleep: Option<EngineSleep>,
     /// The load by time.
     pub demand: Demand,
     /// Requests in flight at peak.

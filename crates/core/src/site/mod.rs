@@ -6,6 +6,7 @@
 
 mod completion;
 mod deadline;
+mod handover;
 mod inference;
 mod machine;
 mod operations;
@@ -17,6 +18,7 @@ mod workload;
 
 pub use completion::{Batch, BatchRoute, Render, RenderNeeds, RestartUnit};
 pub use deadline::Deadline;
+pub use handover::{EngineSleep, LayoutChange, LayoutDriver, Postcondition, SlurmJob};
 pub use inference::{
     BurstReserve, Demand, DemandQuery, Guard, Inference, InferenceObjectives, LatencyMetric,
     LatencyObjective, RateSeries, ReplicaCapacity, TableRow, TokenCounts, TraceColumns,

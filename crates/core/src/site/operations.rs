@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::WeeklyWindow;
+use super::{LayoutChange, WeeklyWindow};
 use crate::units::{Money, Share};
 
 /// How the place is operated.
@@ -102,6 +102,10 @@ pub struct Transition {
     pub to_inference: Vec<TransitionStep>,
     /// Where the durations were measured.
     pub source: Option<String>,
+    /// How the GPUs are laid out anew for training.
+    pub layout_for_training: Option<LayoutChange>,
+    /// How they are laid out anew for inference.
+    pub layout_for_inference: Option<LayoutChange>,
 }
 
 /// One step of a change of hands.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Deadline, Launch};
+use super::{Deadline, Launch, SlurmJob};
 use crate::units::{Bytes, RatePerSecond, Share};
 
 /// What is particular to a training workload.
@@ -229,6 +229,8 @@ pub struct Preemption {
     pub mean_time_to_loss: Option<Duration>,
     /// Share of preemptions that may fail (not gone within the notice, or no resume), at most.
     pub failure_share_max: Option<Share>,
+    /// The job of Slurm's that it is, where Slurm takes it away and gives it back.
+    pub slurm: Option<SlurmJob>,
 }
 
 /// Work that is done again after a preemption.

@@ -29,7 +29,10 @@ pub use bootstrap::{
     PAIRS_MIN, RatioInterval, bootstrap_mean_interval, bootstrap_ratio, log_ratio,
 };
 pub use buckets::{Buckets, Comparison, QuantileBounds};
-pub use checkpoint::{checkpoint_overhead, daly_interval, useful_window, young_interval};
+pub use checkpoint::{
+    checkpoint_overhead, daly_interval, renewal_cost_rate, renewal_interval, useful_window,
+    young_interval,
+};
 pub use decision::{
     ALPHA, BLOCKS_PROPOSED_MAX, Decision, LookPlan, MeanDecision, Need, ShareDecision, Side,
     decide_mean, decide_share, holm,
@@ -45,7 +48,9 @@ pub use order::{
     quantile_sorted, quantile_upper_rank, require_sample, sample_size_min,
     sample_size_min_two_sided,
 };
-pub use proportion::{clopper_pearson_lower, clopper_pearson_upper, wilson_interval};
+pub use proportion::{
+    clopper_pearson_lower, clopper_pearson_upper, drills_needed, wilson_interval,
+};
 pub use queueing::{
     BoundedQueue, allen_cunneen_wait, bounded_queue, erlang_b, erlang_c, wait_tail,
 };

@@ -1,5 +1,6 @@
 //! Bounds of a share: how many requests in the long run miss, given k of n that did.
 
+use super::decision::ALPHA;
 use super::distributions::normal_quantile;
 use super::order::check_open_share;
 use super::refusal::Refusal;
@@ -38,6 +39,26 @@ pub fn clopper_pearson_lower(misses: f64, requests: f64, alpha: f64) -> Result<f
         return Ok(0.0);
     }
     Ok(beta_regularized_inverse(alpha, misses, requests - misses + 1.0))
+}
+
+/// Trials without a failure after which the share of failures is at most `allowed` at level
+/// 1 − [`ALPHA`]: ⌈ln α ÷ ln(1 − allowed)⌉, where the Clopper–Pearson bound of none in n reaches it.
+/// `None` for a share of 0: no number of trials proves that nothing ever fails.
+///
+/// ```
+/// # use cotenant_core::stats::drills_needed;
+/// // 0.95^59 = 0.0485 and 0.95^58 = 0.0510.
+/// assert_eq!(drills_needed(0.05), Some(59));
+/// assert_eq!((drills_needed(0.5), drills_needed(1.0), drills_needed(0.0)), (Some(5), Some(1), None));
+/// ```
+pub fn drills_needed(allowed: f64) -> Option<u64> {
+    if allowed.is_nan() || allowed <= 0.0 {
+        return None;
+    }
+    if allowed >= 1.0 {
+        return Some(1);
+    }
+    Some((ALPHA.ln() / (-allowed).ln_1p()).ceil() as u64)
 }
 
 /// Two-sided Wilson score interval (Wilson, JASA 1927) of a share, for display: closer to its

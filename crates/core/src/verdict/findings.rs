@@ -48,6 +48,11 @@ impl<'a> Case<'a> {
         self.pool.map(|p| p.blocks(condition, Self::remedy(strategy))).unwrap_or_default()
     }
 
+    /// Blocks that show how the machine changes hands under a strategy.
+    pub(super) fn drills(&self, strategy: Strategy) -> Vec<Member<'a>> {
+        self.pool.map(|p| p.drills(Self::remedy(strategy))).unwrap_or_default()
+    }
+
     /// What would supply blocks of some tests.
     pub(super) fn measure(&self, tests: &str, what: String, minutes: Option<f64>) -> Missing {
         let minutes_flag = minutes
@@ -79,6 +84,15 @@ impl<'a> Case<'a> {
     pub(super) fn training_alone(&self, strategy: Strategy) -> Vec<Member<'a>> {
         let own = self.blocks(Condition::B, strategy);
         if own.is_empty() { self.blocks(Condition::B, Strategy::AsDeclared) } else { own }
+    }
+
+    /// Minutes of one drill, with the starts around it.
+    pub(super) fn drill_minutes(&self) -> f64 {
+        let drilled = self.drills(Strategy::AsDeclared);
+        let only = drilled.iter().filter(|member| !member.block.plan.situation.is_ordinary());
+        let longest = only.map(|member| member.block.ended_ns).max();
+        let around_s = 5.0;
+        longest.map_or(self.pair_minutes() / 2.0, |ns| (ns as f64 / 1e9 + around_s) / 60.0)
     }
 
     /// Minutes of one pair of A and C blocks, with what lies between them.

@@ -1,5 +1,6 @@
 //! From a site and its evidence to gates, and from gates to one verdict.
 
+mod checkpoints;
 mod claims;
 mod compare;
 mod completion;
@@ -26,9 +27,12 @@ mod pool;
 mod preemption;
 mod progress;
 mod queue_time;
+mod resume;
 pub(crate) mod series;
 mod stale;
+mod transition;
 
+pub use checkpoints::{CheckpointKind, CheckpointLook, checkpoint_looks};
 pub use gate::{
     Bounded, Comparison, Condition, Finding, Gate, GateKind, Missing, Rejected, Ruling, Sample,
     Strategy, Target, Unit, Validity, Verdict,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use crate::evidence::{
     Aspect, Block, BlockFault, Condition, EnforcementAudit, Fingerprint, Origin, Remedy, Run,
-    TestedLoad,
+    Situation, TestedLoad,
 };
 
 use super::Rejected;
@@ -43,7 +43,7 @@ impl Reference {
         let mut reference = Self { expected, ..Self::default() };
         for run in runs {
             for aspect in Aspect::ALL {
-                if !CONDITIONS.into_iter().any(|c| has(run, c) && matters(aspect, c)) {
+                if !CONDITIONS.into_iter().any(|c| shows(run, c) && matters(aspect, c)) {
                     continue;
                 }
                 match run.fingerprint.0.get(&aspect) {
@@ -51,7 +51,7 @@ impl Reference {
                     None => reference.fingerprint.0.remove(&aspect),
                 };
             }
-            if has(run, Condition::A) || has(run, Condition::C) {
+            if shows(run, Condition::A) || shows(run, Condition::C) {
                 reference.load = Some(run.load.clone());
             }
         }
@@ -67,6 +67,16 @@ fn ordinary(run: &Run) -> impl Iterator<Item = &Block> {
 
 fn has(run: &Run, condition: Condition) -> bool {
     ordinary(run).any(|block| block.plan.condition == condition)
+}
+
+/// Drills that are no part of tests A, B and C.
+fn drilled(run: &Run) -> impl Iterator<Item = &Block> {
+    run.blocks.iter().filter(|block| block.plan.situation == Situation::Drill)
+}
+
+/// Whether a run says something of a stack in a condition: a drill does, too.
+fn shows(run: &Run, condition: Condition) -> bool {
+    has(run, condition) || drilled(run).any(|block| block.plan.condition == condition)
 }
 
 /// Whether a change of an aspect makes a test stale.
@@ -97,6 +107,8 @@ pub(super) struct Pool<'a> {
     pub(super) incomplete: Vec<Member<'a>>,
     /// Runs whose stack is the one that the question is about, the neighbour's included.
     same_stack: Vec<&'a Run>,
+    /// Drills under that stack and load that are no part of tests A, B and C.
+    drilled: Vec<Member<'a>>,
 }
 
 impl<'a> Pool<'a> {
@@ -108,6 +120,7 @@ impl<'a> Pool<'a> {
             rejected: Vec::new(),
             incomplete: Vec::new(),
             same_stack: Vec::new(),
+            drilled: Vec::new(),
         };
         let mut in_order: Vec<&Run> = runs.iter().collect();
         in_order.sort_by_key(|run| (run.started, &run.id));
@@ -137,6 +150,7 @@ impl<'a> Pool<'a> {
             }
             if differences(run, &reference, Condition::C).is_empty() {
                 pool.same_stack.push(run);
+                pool.drilled.extend(drilled(run).map(|block| Member { run, block }));
             }
         }
         Some(pool)
@@ -185,6 +199,14 @@ impl<'a> Pool<'a> {
     /// neighbour there is nothing that a remedy could change.
     pub(super) fn blocks(&self, condition: Condition, remedy: Option<Remedy>) -> Vec<Member<'a>> {
         of(&self.members, condition, remedy)
+    }
+
+    /// Blocks that show how the machine changes hands under a remedy (or none): every drill, whether
+    /// its block counts for tests A, B and C or not, and the valid C blocks.
+    pub(super) fn drills(&self, remedy: Option<Remedy>) -> Vec<Member<'a>> {
+        let mut members = self.blocks(Condition::C, remedy);
+        members.extend(of(&self.drilled, Condition::C, remedy));
+        members
     }
 
     /// Blocks of a condition under a remedy that were not completed.
@@ -256,8 +278,8 @@ fn other_workloads(run: &Run, expected: &Expected) -> Option<String> {
         let here = here.as_deref().unwrap_or("none");
         (there != here).then(|| format!("{name}: `{there}` there, `{here}` in the site file"))
     };
-    let with_inference = has(run, Condition::A) || has(run, Condition::C);
-    let with_neighbour = has(run, Condition::B) || has(run, Condition::C);
+    let with_inference = shows(run, Condition::A) || shows(run, Condition::C);
+    let with_neighbour = shows(run, Condition::B) || shows(run, Condition::C);
     with_inference
         .then(|| other("inference workload", &run.inference, &expected.inference))
         .flatten()

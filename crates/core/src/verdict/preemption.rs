@@ -1,50 +1,30 @@
 //! The gate of preemption and transition: can the machine be given back in time, and does the
 //! neighbour really resume?
 
+use std::time::Duration;
+
 use crate::evidence::{Condition, Origin, ReclaimDrill};
-use crate::site::{LostWork, Preemption, SharingMode, TransitionStepKind};
-use crate::stats::{ALPHA, clopper_pearson_lower, clopper_pearson_upper};
+use crate::site::{LostWork, Preemption};
+use crate::stats::{ALPHA, clopper_pearson_lower, clopper_pearson_upper, drills_needed};
 
 use super::findings::{Case, Percent, Seconds, gate, open};
 use super::inference::count;
 use super::pool::{Member, Pool};
 use super::{Bounded, Finding, Gate, GateKind, Missing, Ruling, Sample, Strategy, Target, Unit};
+use super::{resume, transition};
 
 pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
     let mut findings = vec![reclaims(case, strategy)];
-    findings.extend(transitions(case, strategy));
+    findings.extend(resume::resumes(case, strategy));
+    findings.extend(transition::changes(case, strategy));
     gate(GateKind::Preemption, findings)
 }
 
-/// Steps of a change of hands that no drill contains.
-fn transitions(case: &Case<'_>, strategy: Strategy) -> Option<Finding> {
-    use TransitionStepKind as Kind;
-    let declared = case.site.operations.transition.as_ref();
-    let mut steps: Vec<&str> = declared
-        .into_iter()
-        .flat_map(|transition| transition.to_training.iter().chain(&transition.to_inference))
-        .map(|step| step.kind)
-        .filter(|kind| !matches!(kind, Kind::Checkpoint | Kind::Resume))
-        .map(Kind::name)
-        .collect();
-    steps.sort_unstable();
-    steps.dedup();
-    let takes_turns = matches!(case.site.sharing.mode, SharingMode::Temporal(_));
-    if steps.is_empty() && !takes_turns {
-        return None;
-    }
-    let mut finding = open("change of hands", strategy);
-    finding.explanation = if steps.is_empty() {
-        "workloads that take turns change hands, and no test measured how long that takes".into()
-    } else {
-        format!("no drill contains these steps of a change of hands: {}", steps.join(", "))
-    };
-    finding.missing.push(Missing {
-        what: "a measurement of the whole change of hands, in both directions".into(),
-        remedy: "no command of this version measures it".into(),
-        minutes: None,
-    });
-    Some(finding)
+/// The share of reclaims that the site lets fail.
+pub(super) fn allowed_failures(case: &Case<'_>) -> Option<f64> {
+    let preemption = case.training.and_then(|training| training.preemption.as_ref());
+    let declared = preemption.and_then(|preemption| preemption.failure_share_max);
+    declared.or(case.site.operations.risk_tolerance).map(crate::units::Share::value)
 }
 
 fn reclaims(case: &Case<'_>, strategy: Strategy) -> Finding {
@@ -67,17 +47,17 @@ fn reclaims(case: &Case<'_>, strategy: Strategy) -> Finding {
             .into();
         return finding;
     }
-    let Some(allowed) = preemption.failure_share_max.or(case.site.operations.risk_tolerance) else {
+    let Some(allowed) = allowed_failures(case) else {
         finding.explanation = "the site does not say which share of reclaims may fail".into();
         finding.missing.push(
             case.declare("the share of reclaims that may fail", "operations.risk_tolerance: 1 %"),
         );
         return finding;
     };
-    let members = case.blocks(Condition::C, strategy);
+    let members = case.drills(strategy);
     finding.evidence = Pool::run_ids(&members);
     finding.origin = Pool::origin(&members);
-    judge_drills(case, &mut finding, preemption, allowed.value(), &members);
+    judge_drills(case, &mut finding, preemption, allowed, &members);
     finding
 }
 
@@ -97,7 +77,7 @@ enum DrillOutcome {
 fn outcome(
     drill: &ReclaimDrill,
     preemption: &Preemption,
-    notice_s: Option<f64>,
+    reclaim_time: Option<Duration>,
     is_last: bool,
     case: &Case<'_>,
 ) -> DrillOutcome {
@@ -106,13 +86,25 @@ fn outcome(
     if let Some(why) = &drill.failure {
         return Failed(why.clone());
     }
-    if let Some((exit_s, notice_s)) = drill.exit_s.zip(notice_s)
-        && exit_s > notice_s
+    // Gone is what has given its memory back: an exit alone frees nothing.
+    let gone_s = drill.memory_free_s.or(drill.exit_s);
+    let notice_s = preemption.notice.map(|notice| notice.as_secs_f64());
+    if let Some((gone_s, notice_s)) = gone_s.zip(notice_s)
+        && gone_s > notice_s
     {
         return Failed(format!(
             "it was gone after {}, its notice is {}",
-            Seconds(exit_s),
+            Seconds(gone_s),
             Seconds(notice_s)
+        ));
+    }
+    if let Some((token_s, most)) = drill.first_token_s.zip(reclaim_time)
+        && token_s > most.as_secs_f64()
+    {
+        return Failed(format!(
+            "inference gave its first token after {}, operations.reclaim_time is {}",
+            Seconds(token_s),
+            Seconds(most.as_secs_f64())
         ));
     }
     if drill.exit_s.is_none() {
@@ -159,7 +151,10 @@ fn judge_drills(
     let drills: Vec<(&ReclaimDrill, DrillOutcome)> = members
         .iter()
         .filter_map(|member| Some((member.block.drill.as_ref()?, is_last(member))))
-        .map(|(drill, is_last)| (drill, outcome(drill, preemption, notice_s, is_last, case)))
+        .map(|(drill, is_last)| {
+            let reclaim_time = case.site.operations.reclaim_time;
+            (drill, outcome(drill, preemption, reclaim_time, is_last, case))
+        })
         .filter(|(_, outcome)| *outcome != DrillOutcome::Unfinished)
         .collect();
     let number = |is: fn(&DrillOutcome) -> bool| drills.iter().filter(|(_, o)| is(o)).count();
@@ -193,7 +188,8 @@ fn judge_drills(
     } else {
         Ruling::NotProven
     };
-    let longest = drills.iter().filter_map(|(drill, _)| drill.exit_s).fold(0.0, f64::max);
+    let gone_s = |drill: &ReclaimDrill| drill.memory_free_s.or(drill.exit_s);
+    let longest = drills.iter().filter_map(|(drill, _)| gone_s(drill)).fold(0.0, f64::max);
     finding.explanation =
         summary(&drills, failed, upper, allowed, longest, notice_s, case.step_word());
     if finding.ruling != Ruling::NotProven {
@@ -230,12 +226,19 @@ fn summary(
         .fold(0, u64::saturating_add);
     let mut sentence = format!(
         "{failed} of {} failed, so at most {} of reclaims do (95 %), {} is allowed; the longest \
-         took {} from signal to exit, {notice}; {lost} {word}s were lost in all",
+         took {} from the signal until its memory was free, {notice}; {lost} {word}s were lost in all",
         count(drills.len(), "drill"),
         Percent(upper),
         Percent(allowed),
         Seconds(longest_s)
     );
+    if let Some(held_s) = held_after_exit_s(drills) {
+        sentence = format!(
+            "{sentence}; memory was held up to {} beyond the exit, so inference must wait for the \
+             memory and not for the exit",
+            Seconds(held_s)
+        );
+    }
     let first = drills.iter().find_map(|(_, outcome)| match outcome {
         DrillOutcome::Failed(why) => Some(why.as_str()),
         _ => None,
@@ -256,44 +259,29 @@ fn summary(
     sentence
 }
 
-/// Drills without failure that bound the share of failures at `allowed`: ⌈ln α ÷ ln(1 − allowed)⌉
-/// (Clopper–Pearson with no failure).
-fn drills_needed(allowed: f64) -> u64 {
-    if allowed <= 0.0 {
-        return u64::MAX;
-    }
-    if allowed >= 1.0 {
-        return 1;
-    }
-    (ALPHA.ln() / (1.0 - allowed).ln()).ceil() as u64
+/// How much longer than to its exit the neighbour held memory, at the most; `None` where nothing was
+/// seen to hold any.
+fn held_after_exit_s(drills: &[(&ReclaimDrill, DrillOutcome)]) -> Option<f64> {
+    drills
+        .iter()
+        .filter(|(drill, _)| !drill.held.is_empty())
+        .filter_map(|(drill, _)| Some(drill.memory_free_s? - drill.exit_s?))
+        .reduce(f64::max)
 }
 
-fn missing_drills(case: &Case<'_>, needed: u64, seen: u64) -> Missing {
-    if needed == u64::MAX {
+/// What would show that no more than the allowed share of reclaims fails.
+fn missing_drills(case: &Case<'_>, needed: Option<u64>, seen: u64) -> Missing {
+    let Some(needed) = needed else {
         return case.declare(
             "a share of failing reclaims above zero: no number of drills proves that none ever fails",
             "preemption.failure_share_max: 1 %",
         );
-    }
+    };
     let more = needed.saturating_sub(seen).max(1);
-    let minutes = more as f64 * case.pair_minutes() / 2.0;
+    let minutes = more as f64 * case.drill_minutes();
     case.measure(
-        "c",
+        "reclaim",
         format!("{more} more drills without a failure ({needed} are needed, {seen} were seen)"),
         Some(minutes),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::drills_needed;
-
-    #[test]
-    fn drills_without_failure() {
-        // 0.95^59 = 0.0485 and 0.95^58 = 0.0510, so a share of 5 % takes 59.
-        assert_eq!(drills_needed(0.05), 59);
-        assert_eq!(drills_needed(0.5), 5);
-        assert_eq!(drills_needed(1.0), 1);
-        assert_eq!(drills_needed(0.0), u64::MAX);
-    }
 }

@@ -63,6 +63,7 @@ pub(crate) fn inference() -> Inference {
         endpoint: "http://127.0.0.1:8000".to_owned(),
         metrics_endpoint: None,
         launch: None,
+        sleep: None,
         demand: Demand::Poisson { rate: RatePerSecond::new(2.0, "req") },
         concurrency: None,
         prompt_tokens: None,

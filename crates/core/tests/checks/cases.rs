@@ -378,6 +378,7 @@ fn p17(checkpoint: &str, notice: &str, lost_work: Option<LostWork>) -> Site {
             lost_work,
             mean_time_to_loss: Some(duration("4 h")),
             failure_share_max: None,
+            slurm: None,
         }),
         ..Training::default()
     };

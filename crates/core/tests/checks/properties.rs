@@ -99,6 +99,7 @@ prop_compose! {
                 lost_work: None,
                 mean_time_to_loss: None,
                 failure_share_max: None,
+                slurm: None,
             }),
             ..Training::default()
         };

@@ -151,6 +151,8 @@ fn a_change_of_hands_costs_its_steps_or_is_not_known() {
                 step(TransitionStepKind::WarmUp, back),
             ],
             source: None,
+            layout_for_training: None,
+            layout_for_inference: None,
         }),
         ..Operations::default()
     };

@@ -69,6 +69,7 @@ pub(crate) fn inference(rates: &[(&str, f64)]) -> Inference {
         endpoint: "http://127.0.0.1:8000".to_owned(),
         metrics_endpoint: None,
         launch: None,
+        sleep: None,
         demand: Demand::Table(rates.iter().map(row).collect()),
         concurrency: None,
         prompt_tokens: None,
@@ -103,6 +104,7 @@ pub(crate) const PREEMPTION: Preemption = Preemption {
     lost_work: None,
     mean_time_to_loss: None,
     failure_share_max: None,
+    slurm: None,
 };
 
 /// Training that may be preempted.

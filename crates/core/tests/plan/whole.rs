@@ -33,6 +33,8 @@ fn transition(start: u64, stop: u64) -> Transition {
         to_training: vec![step(TransitionStepKind::Resume, start)],
         to_inference: vec![step(TransitionStepKind::WarmUp, stop)],
         source: None,
+        layout_for_training: None,
+        layout_for_inference: None,
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn inference(capacity: Option<ReplicaCapacity>) -> Inference {
         endpoint: "http://127.0.0.1:8000".to_owned(),
         metrics_endpoint: None,
         launch: None,
+        sleep: None,
         demand: Demand::SavedQuery("demand.json".to_owned()),
         concurrency: None,
         prompt_tokens: None,

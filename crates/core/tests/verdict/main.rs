@@ -4,6 +4,8 @@
 #![expect(clippy::format_push_string, reason = "the text of a verdict is short, and clarity wins")]
 
 mod cases;
+mod checkpoints;
+mod drills;
 mod faults;
 mod gates;
 mod observed;

@@ -52,6 +52,7 @@ pub(crate) fn site() -> Site {
         endpoint: "http://127.0.0.1:8000".to_owned(),
         metrics_endpoint: None,
         launch: None,
+        sleep: None,
         demand: Demand::Poisson { rate: rate.clone() },
         concurrency: None,
         prompt_tokens: Some(TokenCounts { p50: 100, p95: 100 }),
@@ -85,6 +86,7 @@ pub(crate) fn site() -> Site {
             lost_work: None,
             mean_time_to_loss: None,
             failure_share_max: Share::new(0.5),
+            slurm: None,
         }),
         ..Training::default()
     };
@@ -370,17 +372,23 @@ fn steps(step_s: f64, random: &mut Pcg64) -> Vec<StepRecord> {
 
 pub(crate) fn drill(exit_s: f64, resumed: bool) -> ReclaimDrill {
     ReclaimDrill {
+        driver: "signal TERM".to_owned(),
         signal_ns: JUDGED_UNTIL_NS,
         step_boundary_s: Some(0.3),
         checkpoint_s: Some(exit_s * 0.8),
         exit_s: Some(exit_s),
         memory_free_s: Some(exit_s + 0.1),
+        held: Vec::new(),
+        engine_ready_s: None,
+        first_token_s: Some(exit_s + 0.3),
         last_step: Some(70),
         checkpoint_step: Some(70),
         failure: None,
         resume: resumed.then_some(ResumeCheck {
-            first_step_s: 2.0,
+            first_step_s: Some(2.0),
             restore_s: Some(1.0),
+            steady_s: Some(2.6),
+            step_before_s: Some(0.6),
             first_step: 71,
             lost_steps: 0,
             loss_before: Some(3.0),

@@ -6,12 +6,13 @@ use std::path::Path;
 
 use cotenant_core::evidence::Run;
 use cotenant_core::sensitivity::{self, Explanation};
-use cotenant_core::site::{Demand, Site};
+use cotenant_core::site::{CheckpointInterval, Demand, SharingMode, Site};
 use cotenant_core::units::format_duration;
 use cotenant_core::verdict::{Question, Unit, Verdict, judge};
 use cotenant_records::evidence::{EvidenceError, ReadWhat, RunStatus, Store, StoredEvidence};
 use cotenant_report::{
-    DeclaredLoad, DeclaredObjective, NextStepInput, Report, ReportInputs, RequestClass,
+    DeclaredCheckpoint, DeclaredLoad, DeclaredObjective, NextStepInput, Report, ReportInputs,
+    RequestClass,
 };
 
 use crate::exit::Failure;
@@ -75,6 +76,7 @@ pub(crate) fn judged(judging: &Judging<'_>) -> Result<Judged, Failure> {
         loads: &loads(site),
         classes: &classes(site),
         sensitivity: sensitivity.as_ref(),
+        checkpoint: &checkpoint(site),
     });
     Ok(Judged { verdict, report, runs, remarks })
 }
@@ -233,4 +235,32 @@ fn classes(site: &Site) -> Vec<RequestClass> {
             })
         })
         .collect()
+}
+
+/// What the site declares of the neighbour's checkpoints, and the windows that it has.
+fn checkpoint(site: &Site) -> DeclaredCheckpoint {
+    let Some((workload, training)) = site.training().next() else {
+        return DeclaredCheckpoint::default();
+    };
+    let declared = training.checkpoint.as_ref();
+    let step_s = training.step_time_alone.map(|time| time.as_secs_f64());
+    let interval_s = declared.and_then(|checkpoint| match checkpoint.interval? {
+        CheckpointInterval::Time(time) => Some(time.as_secs_f64()),
+        CheckpointInterval::Steps(steps) => Some(steps as f64 * step_s?),
+    });
+    let windows_s = match &site.sharing.mode {
+        SharingMode::Temporal(windows) => windows
+            .iter()
+            .filter(|window| window.workload == workload.name)
+            .map(|window| f64::from(window.when.wall_minutes()) * 60.0)
+            .collect(),
+        _ => Vec::new(),
+    };
+    let loss = training.preemption.as_ref().and_then(|preemption| preemption.mean_time_to_loss);
+    DeclaredCheckpoint {
+        asynchronous: declared.and_then(|checkpoint| checkpoint.asynchronous),
+        interval_s,
+        mean_time_to_loss_s: loss.map(|time| time.as_secs_f64()),
+        windows_s,
+    }
 }

@@ -12,8 +12,8 @@ use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Limits, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, CapAudits, DeclaredLoad, EngineFacts, Interrupt, Loads,
-    NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_engine,
+    self, BlockError, BlockLimits, CapAudits, DeclaredLoad, EngineFacts, HandOver, Interrupt,
+    Loads, NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_engine,
     declared_priority, inference_rig, neighbour_rig, target_of,
 };
 use cotenant_probe::supervisor::{
@@ -28,6 +28,8 @@ use crate::site_file::SiteFile;
 use crate::verbs::GUARDIAN;
 use crate::verbs::judged::evidence_failure;
 
+/// The option of a run whose drills change hands as a whole.
+pub(crate) const HAND_OVER: &str = "hand_over";
 /// Version of the load client, for the fingerprint.
 const CLIENT: &str = concat!("cotenant ", env!("CARGO_PKG_VERSION"));
 /// Rest between blocks.
@@ -226,6 +228,7 @@ impl<'a> Session<'a> {
             settle: SETTLE,
             steps_before_load: STEPS_BEFORE_LOAD,
             guard: inference.guard.clone().filter(cotenant_core::site::Guard::bounds_something),
+            hand_over: None,
         }
     }
 
@@ -409,7 +412,10 @@ impl<'a> Session<'a> {
         course: Course<'_>,
     ) -> Result<RunStatus, Failure> {
         let plan = writer.plan().clone();
-        let rules = self.rules(shape_of(&plan));
+        let mut rules = self.rules(shape_of(&plan));
+        if plan.options.contains_key(HAND_OVER) {
+            rules.hand_over = self.hand_over()?;
+        }
         let Course { loads, seen, go_on, decided } = course;
         let finished = writer.finished().into_iter().collect();
         let work = self.printer.work(plan.schedule.len() as u64);
@@ -480,6 +486,13 @@ impl<'a> Session<'a> {
                 ))
             }
         }
+    }
+
+    /// What changes hands in a drill beside the neighbour.
+    pub(crate) fn hand_over(&self) -> Result<Option<HandOver>, Failure> {
+        let (_, inference) = self.subject.inference;
+        let transition = self.file.site.operations.transition.as_ref();
+        Ok(measure::hand_over(inference, transition, &absolute(&self.file.folder())?))
     }
 
     /// Stops everything that was started.

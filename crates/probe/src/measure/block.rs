@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cotenant_core::evidence::{
-    Block, BlockFault, ClientHealth, Condition, Disturbance, HostSample, Observed, Phase,
-    PlannedBlock, Reading, ReclaimDrill, Situation,
+    Block, BlockFault, ClientHealth, Condition, Disturbance, HandChange, HostSample, Observed,
+    Phase, PlannedBlock, Reading, ReclaimDrill, Situation,
 };
 use cotenant_core::guard::Trip;
 use tokio::sync::watch;
@@ -19,8 +19,10 @@ use crate::load::{Cancel, Live, LoadResult, Schedule, run_on_thread_watched};
 
 use super::engine_watch::{EngineSeen, scrape, watch_engine};
 use super::fault;
+use super::first_token::{ask_for_token, first_token_after};
 use super::gpu_watch::{GpusSeen, Tenants, watch_gpus};
 use super::guard::Watch;
+use super::hand_over::{self, HandOver};
 use super::plan::Rules;
 use super::rig::{Rig, RigError, checkpoints, steps};
 
@@ -32,6 +34,9 @@ const LAST_LOOK: Duration = Duration::from_millis(60);
 const IDLE_PAUSE: Duration = Duration::from_millis(250);
 /// Longest rest for an engine that still works on old requests.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Load that goes on after a drill.
+const AFTER_DRILL: Duration = Duration::from_secs(1);
 
 /// Why a block did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +89,7 @@ pub(super) async fn run_block(
     let driven = tokio::select! {
         biased;
         trip = tripped(watch.as_ref()) => Err(trip),
-        outcome = drive(rig, rules, plan, zero_ns, interrupt) => Ok(outcome),
+        outcome = live_through(rig, rules, plan, zero_ns, interrupt) => Ok(outcome),
     };
     let mut outcome = match (driven, neighbour) {
         (Err(trip), Some(neighbour)) => {
@@ -100,7 +105,9 @@ pub(super) async fn run_block(
         (Err(_), None) => Err(BlockError::Interrupted),
         (Ok(outcome), _) => outcome,
     };
-    if let Some(client) = client.as_ref().filter(|_| outcome.is_err()) {
+    // A drill is over when the machine has changed hands, however much load was planned.
+    let over = outcome.is_err() || plan.situation == Situation::Drill;
+    if let Some(client) = client.as_ref().filter(|_| over) {
         client.cancel.cancel();
     }
     let result = match client {
@@ -113,7 +120,10 @@ pub(super) async fn run_block(
     }
     let stress = rig.stress_down(zero_ns).await;
     let seen = watchers.finish().await;
-    let driven = outcome?;
+    let mut driven = outcome?;
+    if plan.situation == Situation::Drill {
+        see_first_token(rig, rules, load, zero_ns, &mut driven, result.as_ref()).await?;
+    }
     let ended_ns = monotonic_ns() - zero_ns;
     let mut block = assemble(rules, plan, started, ended_ns, driven, result, seen);
     block.observed.stress = stress?;
@@ -135,7 +145,10 @@ async fn prepare(rig: &mut Rig, rules: &Rules, plan: PlannedBlock) -> Result<(),
         }
         Condition::B => rig.engine_down().await?,
     }
-    if plan.condition != Condition::A {
+    if let Some(hand_over) = hand_over(rules, plan) {
+        // The neighbour starts under load, once the engine is out of its way.
+        rig.wake_if_asleep(hand_over).await;
+    } else if plan.condition != Condition::A {
         rig.neighbour_up(plan.remedy, rules.steps_before_load).await?;
     }
     if let Situation::Stressed(stress) = plan.situation {
@@ -159,18 +172,34 @@ async fn engine_idle(rig: &Rig) {
 }
 
 /// What driving a block gave.
-struct Driven {
-    judged_from_ns: u64,
-    judged_until_ns: u64,
-    steps: Vec<cotenant_core::evidence::StepRecord>,
-    checkpoints: Vec<cotenant_core::evidence::CheckpointRecord>,
-    drill: Option<ReclaimDrill>,
-    disturbance: Option<Disturbance>,
-    incomplete: Option<String>,
-    guarded: Option<Trip>,
+pub(super) struct Driven {
+    pub(super) judged_from_ns: u64,
+    pub(super) judged_until_ns: u64,
+    pub(super) steps: Vec<cotenant_core::evidence::StepRecord>,
+    pub(super) checkpoints: Vec<cotenant_core::evidence::CheckpointRecord>,
+    pub(super) drill: Option<ReclaimDrill>,
+    pub(super) disturbance: Option<Disturbance>,
+    pub(super) changes: Vec<HandChange>,
+    pub(super) incomplete: Option<String>,
+    pub(super) guarded: Option<Trip>,
 }
 
 impl Driven {
+    /// A block of which nothing but its judged interval is known.
+    pub(super) fn new(judged_from_ns: u64, judged_until_ns: u64) -> Self {
+        Self {
+            judged_from_ns,
+            judged_until_ns,
+            steps: Vec::new(),
+            checkpoints: Vec::new(),
+            drill: None,
+            disturbance: None,
+            changes: Vec::new(),
+            incomplete: None,
+            guarded: None,
+        }
+    }
+
     /// What is left of a block that the guard ended.
     fn guarded(rig: &Rig, id: u32, zero_ns: u64, judged_from_ns: u64, trip: Trip) -> Self {
         let (steps, checkpoints) = rig.desk.look(id, |watched| {
@@ -178,14 +207,10 @@ impl Driven {
         });
         let now_ns = monotonic_ns().saturating_sub(zero_ns);
         Self {
-            judged_from_ns,
-            judged_until_ns: now_ns.max(judged_from_ns),
             steps,
             checkpoints,
-            drill: None,
-            disturbance: None,
-            incomplete: None,
             guarded: Some(trip),
+            ..Self::new(judged_from_ns, now_ns.max(judged_from_ns))
         }
     }
 }
@@ -196,6 +221,29 @@ async fn tripped(watch: Option<&Watch>) -> Trip {
         Some(watch) => watch.trip().await,
         None => std::future::pending().await,
     }
+}
+
+/// Lives through a block: one in which everything changes hands, or any other.
+async fn live_through(
+    rig: &mut Rig,
+    rules: &Rules,
+    plan: PlannedBlock,
+    zero_ns: u64,
+    interrupt: &mut Interrupt,
+) -> Result<Driven, BlockError> {
+    let driven = match hand_over(rules, plan) {
+        Some(change) => hand_over::drive(rig, rules, change, plan, zero_ns, interrupt).await?,
+        None => drive(rig, rules, plan, zero_ns, interrupt).await?,
+    };
+    if plan.situation == Situation::Drill {
+        sleep_until(monotonic_ns() + AFTER_DRILL.as_nanos() as u64, interrupt).await?;
+    }
+    Ok(driven)
+}
+
+/// What changes hands in a block beside the neighbour, if anything does.
+fn hand_over(rules: &Rules, plan: PlannedBlock) -> Option<&HandOver> {
+    rules.hand_over.as_ref().filter(|_| plan.situation == Situation::Drill)
 }
 
 /// Lives through the block: waits for the judged interval to end, asks for the checkpoint that the
@@ -220,16 +268,8 @@ async fn drive(
         failing = Some(fault::make(rig, kind, zero_ns).await?);
     }
     sleep_until(at(judged_until), interrupt).await?;
-    let mut driven = Driven {
-        judged_from_ns: shape.warm_up.as_nanos() as u64,
-        judged_until_ns: judged_until.as_nanos() as u64,
-        steps: Vec::new(),
-        checkpoints: Vec::new(),
-        drill: None,
-        disturbance: None,
-        incomplete: None,
-        guarded: None,
-    };
+    let (from, until) = (shape.warm_up.as_nanos() as u64, judged_until.as_nanos() as u64);
+    let mut driven = Driven::new(from, until);
     if let Some(running) = rig.running {
         let id = running.workload.id;
         if let Some(failing) = failing {
@@ -246,8 +286,33 @@ async fn drive(
             (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns))
         });
     }
-    sleep_until(at(shape.load()), interrupt).await?;
+    if plan.situation != Situation::Drill {
+        sleep_until(at(shape.load()), interrupt).await?;
+    }
     Ok(driven)
+}
+
+/// Finds the first token that inference gave after a drill: in the load that went on, else by asking.
+async fn see_first_token(
+    rig: &Rig,
+    rules: &Rules,
+    load: Option<&Schedule>,
+    zero_ns: u64,
+    driven: &mut Driven,
+    result: Option<&LoadResult>,
+) -> Result<(), BlockError> {
+    let Some(drill) = &mut driven.drill else { return Ok(()) };
+    let Some(back_s) = drill.engine_ready_s.or(drill.memory_free_s) else { return Ok(()) };
+    let requests = result.map_or(&[][..], |result| &result.requests);
+    let back_ns = drill.signal_ns + (back_s * 1e9) as u64;
+    let seen = first_token_after(requests, back_ns, drill.engine_ready_s.is_some());
+    let first_ns = match (seen, load.and_then(|load| load.requests.first())) {
+        (Some(at_ns), _) => Some(at_ns),
+        (None, Some(request)) => ask_for_token(rig, rules, *request, zero_ns).await?,
+        (None, None) => None,
+    };
+    drill.first_token_s = first_ns.map(|at_ns| at_ns.saturating_sub(drill.signal_ns) as f64 / 1e9);
+    Ok(())
 }
 
 /// Sleeps until an instant of the monotonic clock, or until the user interrupts.
@@ -395,6 +460,11 @@ fn assemble(
     seen: Seen,
 ) -> Block {
     let (requests, gaps, client) = match result {
+        Some(mut result) if plan.situation == Situation::Drill => {
+            // What was planned behind the end of the drill was never asked.
+            result.requests.retain(|request| request.sent_ns.is_some());
+            (result.requests, result.gaps, Some(result.health))
+        }
         Some(result) => (result.requests, result.gaps, Some(result.health)),
         None => (Vec::new(), Vec::new(), None),
     };
@@ -428,6 +498,7 @@ fn assemble(
             engine: seen.engine.observation,
             disturbance: driven.disturbance,
             gpus: seen.gpus.samples,
+            changes: driven.changes,
             ..Observed::default()
         },
     };
@@ -438,11 +509,16 @@ fn assemble(
     let before_stop: Vec<HostSample> =
         block.host.iter().filter(|sample| sample.at_ns <= last_ns).cloned().collect();
     let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
-    block.faults.extend(faults);
     block.remarks = remarks;
     block.remarks.extend(seen.gpus.remarks);
-    if !seen.gpus.strangers.is_empty() {
-        block.faults.push(BlockFault::ForeignGpu(seen.gpus.strangers.join("; ")));
+    let strangers = (!seen.gpus.strangers.is_empty())
+        .then(|| BlockFault::ForeignGpu(seen.gpus.strangers.join("; ")));
+    let faults: Vec<BlockFault> = faults.into_iter().chain(strangers).collect();
+    if plan.situation == Situation::Drill {
+        // A reclaim does not become faster because the machine was noisy: it is told, and counts.
+        block.remarks.extend(faults.iter().map(BlockFault::sentence));
+    } else {
+        block.faults.extend(faults);
     }
     block
 }

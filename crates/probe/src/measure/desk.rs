@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use cotenant_core::evidence::ChangePart;
 use tokio::sync::Notify;
 
 use crate::progress_log::{ProgressReader, TrainerEvent};
 use crate::stress::StressLine;
 use crate::supervisor::{Event, Events, Exit};
+
+use super::engine_log::{add_part, start_part};
 
 /// Lines of a workload that are kept for an error message.
 const LINES_KEPT: usize = 30;
@@ -20,6 +23,8 @@ pub(super) struct Watched {
     pub(super) events: Vec<(u64, TrainerEvent)>,
     /// What its lines are read with: a reader remembers the steps of one process.
     reader: Option<ProgressReader>,
+    /// What its log owns of its start, where it is an engine.
+    pub(super) start_parts: Vec<ChangePart>,
     /// Its last lines.
     pub(super) last_lines: VecDeque<String>,
     /// When and how its first process ended.
@@ -125,6 +130,9 @@ impl State {
                 if let Some(reader) = &mut watched.reader {
                     let events = reader.read(&text, at_ns).into_iter();
                     watched.events.extend(events.map(|event| (at_ns, event)));
+                }
+                if let Some(part) = start_part(&text) {
+                    add_part(&mut watched.start_parts, part);
                 }
                 if watched.last_lines.len() == LINES_KEPT {
                     watched.last_lines.pop_front();

@@ -10,6 +10,10 @@ use crate::load::{Limits, Schedule, Target};
 use crate::progress_log::ProgressReader;
 use crate::supervisor::{Launch, Priority, Signal};
 
+use super::gpu_memory::GpuReader;
+use super::hand_over::HandOver;
+use super::slurm::SlurmRig;
+
 /// Inference, as the runner sees it.
 #[derive(Clone, Debug)]
 pub struct InferenceRig {
@@ -42,11 +46,19 @@ pub struct NeighbourRig {
     pub log: ProgressReader,
     /// The signal that asks for a checkpoint while it runs.
     pub checkpoint_signal: Option<Signal>,
-    /// Patience between the stop signal and SIGKILL.
+    /// The signal that tells it to go.
+    pub stop_signal: Signal,
+    /// Patience between that signal and SIGKILL.
     pub notice: Duration,
     /// Whether each finished step is saved by itself, as a renderer's frames are: then no checkpoint is
     /// awaited, the next start goes on after the last step, and an end by the signal is a proper end.
     pub saves_each_step: bool,
+    /// The job of Slurm's that it is; `launch` is not used then.
+    pub slurm: Option<SlurmRig>,
+    /// Who is asked for memory in use on the GPUs; `None` where there is none.
+    pub gpu: Option<GpuReader>,
+    /// Longest wait for the memory of a neighbour whose last process is gone.
+    pub memory_patience: Duration,
 }
 
 impl NeighbourRig {
@@ -99,6 +111,8 @@ pub struct Rules {
     pub steps_before_load: usize,
     /// Bounds beyond which the neighbour is stopped at once and the run ends.
     pub guard: Option<Guard>,
+    /// What changes hands in each drill beside the neighbour; `None` where nothing does.
+    pub hand_over: Option<HandOver>,
 }
 
 /// Where finished blocks go. Errors are sentences for people, and end the run.

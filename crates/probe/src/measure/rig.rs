@@ -1,38 +1,32 @@
-//! The running workloads: starting, readiness, stopping, and the drill.
+//! The running workloads: starting, readiness, stopping. How a neighbour gives way is in `drill`.
 
 use std::path::Path;
 use std::time::Duration;
 
-use cotenant_core::evidence::{
-    CheckpointRecord, ReclaimDrill, Remedy, ResumeCheck, StepRecord, Stressor,
-};
+use cotenant_core::evidence::{CheckpointRecord, Remedy, ResumeCheck, StepRecord, Stressor};
 
 use cotenant_core::site::HostCaps;
 
 use crate::clock::monotonic_ns;
 use crate::device::nvml::NvmlLibrary;
-use crate::host::{ProcessTable, listeners};
+use crate::host::listeners;
 use crate::http;
 use crate::load::{Target, TargetError, TargetSpec};
 use crate::progress_log::TrainerEvent;
-use crate::supervisor::{
-    Exit, GuardianCommand, Signal, StopReport, Supervisor, SupervisorError, Workload,
-};
+use crate::supervisor::{GuardianCommand, Launch, Signal, Supervisor, SupervisorError, Workload};
 
 use super::desk::Desk;
 use super::engine_watch::WatchedEngine;
+use super::memory::MemoryBefore;
 use super::plan::{InferenceRig, NeighbourRig};
+use super::slurm::SlurmRig;
 use super::stack::EngineFacts;
 use super::stress::{RunningStress, StressKit};
 
 /// Patience with an engine that is told to stop.
 const ENGINE_GRACE: Duration = Duration::from_secs(20);
-/// Longest wait for the memory of a process that is gone.
-const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
 /// Steps after a start from which a resume can be judged.
 pub(super) const RESUME_STEPS: usize = 5;
-/// Pause between two looks at something that sends no event.
-const LOOK_PAUSE: Duration = Duration::from_millis(5);
 /// Pause between two questions whether an engine is ready.
 const READY_PAUSE: Duration = Duration::from_millis(50);
 
@@ -52,6 +46,9 @@ pub enum RigError {
         /// What was said.
         reason: String,
     },
+    /// Slurm.
+    #[error("{0}")]
+    Slurm(String),
     /// A workload ended by itself.
     #[error("`{name}` ended by itself ({how}); {last_words}")]
     Ended {
@@ -112,6 +109,10 @@ pub struct Rig {
     pub(super) stressing: Option<RunningStress>,
     /// What holds the neighbour, for faults that fill it.
     pub(super) caps: HostCaps,
+    /// The job of Slurm's that the neighbour is, and whether a drill holds it.
+    pub(super) slurm_job: Option<(u64, bool)>,
+    /// What held memory before the neighbour that runs was started.
+    pub(super) memory_before: MemoryBefore,
 }
 
 impl Rig {
@@ -142,6 +143,8 @@ impl Rig {
             stress_kit: None,
             stressing: None,
             caps: HostCaps::default(),
+            slurm_job: None,
+            memory_before: MemoryBefore::default(),
         })
     }
 
@@ -286,7 +289,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Starts the neighbour and waits for its first steps.
+    /// Starts the neighbour and waits for its first steps. A start that fails after a drill is kept
+    /// as that drill's resume.
     ///
     /// # Errors
     /// It cannot be started, ends, or prints no step in time.
@@ -295,8 +299,29 @@ impl Rig {
         remedy: Option<Remedy>,
         steps: usize,
     ) -> Result<(), RigError> {
+        let result = self.start_neighbour(remedy, steps).await;
+        if let Err(error) = &result {
+            self.resume_failed(&error.to_string());
+        }
+        result
+    }
+
+    async fn start_neighbour(
+        &mut self,
+        remedy: Option<Remedy>,
+        steps: usize,
+    ) -> Result<(), RigError> {
         let Some(neighbour) = self.neighbour.clone() else { return Ok(()) };
-        let workload = self.supervisor.start(neighbour.launch_under(remedy)).await?;
+        self.memory_before = MemoryBefore::look(neighbour.gpu.as_ref()).await;
+        let launch = match &neighbour.slurm {
+            Some(slurm) => self.slurm_reader(&neighbour.name, slurm).await?,
+            None => neighbour.launch_under(remedy),
+        };
+        let workload = self.supervisor.start(launch).await?;
+        if let (Some(slurm), Some((job, true))) = (&neighbour.slurm, self.slurm_job) {
+            slurm.release(job).await.map_err(RigError::Slurm)?;
+            self.slurm_job = Some((job, false));
+        }
         self.running = Some(RunningNeighbour { workload });
         let ready = self
             .desk
@@ -315,6 +340,16 @@ impl Rig {
                 last_words: self.desk.look(workload.id, super::desk::Watched::last_words),
             }),
         }
+    }
+
+    /// What reads the output of a job of Slurm's: of the one that is held, else of a new one.
+    async fn slurm_reader(&mut self, name: &str, slurm: &SlurmRig) -> Result<Launch, RigError> {
+        if let Some((job, _)) = self.slurm_job {
+            return Ok(slurm.reader(name, job, false));
+        }
+        let job = slurm.submit().await.map_err(RigError::Slurm)?;
+        self.slurm_job = Some((job, false));
+        Ok(slurm.reader(name, job, true))
     }
 
     /// The error for a neighbour that is gone without having been told to go.
@@ -365,74 +400,6 @@ impl Rig {
         Ok(())
     }
 
-    /// Tells the neighbour to stop and watches it go. `zero_ns` is the start of the block.
-    ///
-    /// # Errors
-    /// The guardian has ended.
-    pub(super) async fn neighbour_down(
-        &mut self,
-        zero_ns: u64,
-        block: Option<u32>,
-    ) -> Result<Option<ReclaimDrill>, RigError> {
-        let Some(neighbour) = self.neighbour.clone() else { return Ok(None) };
-        self.see_resume();
-        let Some(running) = self.running.take() else { return Ok(None) };
-        let id = running.workload.id;
-        let report = self.supervisor.stop(id, neighbour.notice).await?;
-        let memory_free_ns = memory_free_ns(running.workload.pid).await;
-        let (steps, checkpoints, stopping_ns) = self.desk.look(id, |watched| {
-            let stopping = watched
-                .events
-                .iter()
-                .find(|(_, event)| matches!(event, TrainerEvent::Stopping))
-                .map(|(at_ns, _)| *at_ns);
-            (steps(&watched.events, zero_ns), checkpoints(&watched.events, zero_ns), stopping)
-        });
-        let after_signal: Option<&CheckpointRecord> =
-            checkpoints.iter().rfind(|checkpoint| checkpoint.at_ns + zero_ns >= report.signal_ns);
-        let checkpoint_step = if neighbour.saves_each_step {
-            steps.last().map(|step| step.step)
-        } else {
-            checkpoints.last().map(|checkpoint| checkpoint.step).filter(|step| *step > 0)
-        };
-        let drill = drill(
-            &report,
-            zero_ns,
-            stopping_ns,
-            after_signal,
-            memory_free_ns,
-            steps.last().map(|step| step.step),
-            checkpoint_step,
-            &neighbour,
-        );
-        self.pending = Some(PendingResume { block, steps, checkpoint_step });
-        Ok(Some(drill))
-    }
-
-    /// Compares what the running neighbour has printed since its start with what it printed before
-    /// the last stop, and keeps the result where that stop was a drill. Called before it is stopped
-    /// again, when it has printed as much as it will.
-    pub(super) fn see_resume(&mut self) {
-        let (Some(running), Some(pending)) = (self.running, self.pending.take()) else { return };
-        let started_ns = running.workload.started_ns;
-        let (after, restore_s) = self.desk.look(running.workload.id, |watched| {
-            let restore = watched.events.iter().find_map(|(at_ns, event)| match event {
-                TrainerEvent::Resumed { .. } => Some(at_ns.saturating_sub(started_ns) as f64 / 1e9),
-                _ => None,
-            });
-            (steps(&watched.events, started_ns), restore)
-        });
-        let first_step_s = after.first().map_or(0.0, |step| step.at_ns as f64 / 1e9);
-        let check = ResumeCheck::compare(
-            &pending.steps,
-            &after,
-            pending.checkpoint_step,
-            first_step_s,
-            restore_s,
-        );
-        self.resumes.extend(pending.block.map(|block| (block, check)));
-    }
-
     /// Forgets every stop whose resume was not seen.
     pub(super) fn forget_stops(&mut self) {
         self.pending = None;
@@ -450,66 +417,14 @@ impl Rig {
     }
 
     /// Stops everything that was started.
-    pub async fn shutdown(self) {
+    pub async fn shutdown(mut self) {
+        let slurm = self.neighbour.as_ref().and_then(|neighbour| neighbour.slurm.clone());
+        if let (Some(slurm), Some((job, _))) = (slurm, self.slurm_job.take()) {
+            // A job that Slurm has forgotten needs no end.
+            let _ = slurm.cancel(job).await;
+        }
         // What the guardian cannot do any more, its end does.
         let _ = self.supervisor.shutdown().await;
-    }
-}
-
-/// When no process of a group holds memory any more, monotonic nanoseconds: looked at, not taken
-/// from the exit.
-async fn memory_free_ns(group: u32) -> Option<u64> {
-    let deadline_ns = monotonic_ns() + MEMORY_PATIENCE.as_nanos() as u64;
-    while monotonic_ns() < deadline_ns {
-        let table = ProcessTable::scan(Path::new("/proc")).ok()?;
-        let holds = table.iter().any(|process| process.group == group && process.is_alive());
-        if !holds {
-            return Some(monotonic_ns());
-        }
-        tokio::time::sleep(LOOK_PAUSE).await;
-    }
-    None
-}
-
-#[expect(clippy::too_many_arguments, reason = "the parts of one drill, each seen elsewhere")]
-fn drill(
-    report: &StopReport,
-    zero_ns: u64,
-    stopping_ns: Option<u64>,
-    checkpoint: Option<&CheckpointRecord>,
-    memory_free_ns: Option<u64>,
-    last_step: Option<u64>,
-    checkpoint_step: Option<u64>,
-    neighbour: &NeighbourRig,
-) -> ReclaimDrill {
-    let since = |at_ns: u64| at_ns.saturating_sub(report.signal_ns) as f64 / 1e9;
-    let saves_each_step = neighbour.saves_each_step;
-    let is_proper = |exit: Exit| {
-        exit.is_success()
-            || (saves_each_step && exit == Exit::Signal(rustix::process::Signal::TERM.as_raw()))
-    };
-    let checkpoint_expected = neighbour.log.says_checkpoints() && !saves_each_step;
-    let failure = if report.killed {
-        Some("it did not go within its notice and was killed".to_owned())
-    } else if report.exit.is_some_and(|exit| !is_proper(exit)) {
-        Some(format!("it ended with {:?}", report.exit.map(|exit| format!("{exit:?}"))))
-    } else if checkpoint_expected && checkpoint.is_none() {
-        Some("it left without a checkpoint".to_owned())
-    } else if memory_free_ns.is_none() {
-        Some("its memory was not free after its exit".to_owned())
-    } else {
-        None
-    };
-    ReclaimDrill {
-        signal_ns: report.signal_ns.saturating_sub(zero_ns),
-        step_boundary_s: stopping_ns.map(since),
-        checkpoint_s: checkpoint.map(|checkpoint| checkpoint.duration_s),
-        exit_s: Some(since(report.gone_ns)),
-        memory_free_s: memory_free_ns.map(since),
-        last_step,
-        checkpoint_step,
-        failure,
-        resume: None,
     }
 }
 

@@ -15,6 +15,9 @@ use super::rig::{Rig, RigError};
 /// the next time.
 const TRIES: u32 = 2;
 
+/// About how long a drill takes from its signal on.
+const DRILL: Duration = Duration::from_secs(3);
+
 /// What the run tells while it goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Progress {
@@ -221,5 +224,10 @@ pub fn expected(rules: &Rules, plan: &PlannedBlock) -> Duration {
         Situation::Stressed(Stress { dose: 1.., .. }) => Duration::from_secs(1),
         _ => Duration::ZERO,
     };
-    rules.shape.load() + rules.settle + starts + stressor
+    // A drill ends when inference answers: of its planned load behind the signal little is sent.
+    let load = match plan.situation {
+        Situation::Drill => rules.shape.warm_up + rules.shape.judged + DRILL,
+        _ => rules.shape.load(),
+    };
+    load + rules.settle + starts + stressor
 }

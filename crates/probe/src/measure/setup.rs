@@ -14,10 +14,17 @@ use crate::progress_log::{ProgressReader, Template, TemplateError, TrainerLog, T
 use crate::supervisor::{Launch, Priority, Signal};
 
 use super::engine_api::{declared_engine, ready_path};
+use super::gpu_memory::GpuReader;
 use super::plan::{InferenceRig, NeighbourRig};
+use super::slurm::SlurmRig;
 
 /// Patience between the stop signal and SIGKILL where the site declares no notice.
 const NOTICE_DEFAULT: Duration = Duration::from_mins(1);
+
+/// Longest wait for the memory of a neighbour whose last process is gone.
+const MEMORY_PATIENCE: Duration = Duration::from_secs(10);
+/// The driver's own tool, which counts memory in use on the GPUs.
+const NVIDIA_SMI: &str = "nvidia-smi";
 
 /// Why a declared workload cannot be driven.
 #[derive(Debug, thiserror::Error)]
@@ -94,22 +101,44 @@ pub fn neighbour_rig(
     training: &Training,
     places: &Places,
 ) -> Result<NeighbourRig, SetupError> {
-    let declared =
-        training.launch.as_ref().ok_or_else(|| SetupError::NoLaunch(workload.name.clone()))?;
     let preemption = training.preemption.as_ref();
+    let slurm = preemption.and_then(|preemption| preemption.slurm.as_ref());
+    let (launch, ready) = match (&training.launch, slurm) {
+        (Some(declared), _) => (
+            launch(site, &workload.name, declared, declared_priority(site), places),
+            declared.ready.clone(),
+        ),
+        // Slurm starts it; what is launched here only reads its output.
+        (None, Some(_)) => {
+            (Launch { name: workload.name.clone(), ..Launch::default() }, site::Ready::default())
+        }
+        (None, None) => return Err(SetupError::NoLaunch(workload.name.clone())),
+    };
     Ok(NeighbourRig {
         name: workload.name.clone(),
-        launch: launch(site, &workload.name, declared, declared_priority(site), places),
+        launch,
         idle: Priority { nice: None, idle: true },
-        ready_within: declared.ready.time_limit,
+        ready_within: ready.time_limit,
         log: progress_reader(workload, training)?,
+        // A job of Slurm's is not signalled here: what runs here only reads its output.
         checkpoint_signal: training
             .checkpoint
             .as_ref()
+            .filter(|_| slurm.is_none())
             .and_then(|checkpoint| checkpoint.signal)
             .and_then(signal),
+        stop_signal: preemption
+            .and_then(|preemption| preemption.signal)
+            .map_or(Signal::Terminate, stop_signal),
         notice: preemption.and_then(|preemption| preemption.notice).unwrap_or(NOTICE_DEFAULT),
         saves_each_step: matches!(workload.kind, WorkloadKind::Render(_)),
+        slurm: slurm.map(|job| SlurmRig {
+            submit: job.submit.clone(),
+            output: job.output.clone(),
+            folder: places.folder.clone(),
+        }),
+        memory_patience: MEMORY_PATIENCE,
+        gpu: (site.gpu_count() > 0).then(|| GpuReader { program: NVIDIA_SMI.into() }),
     })
 }
 
@@ -193,6 +222,14 @@ fn signal(declared: site::Signal) -> Option<Signal> {
         // A trainer that dumps core on it is not asked for a checkpoint with it.
         site::Signal::Quit => return None,
     })
+}
+
+/// The signal that a stop is announced with.
+fn stop_signal(declared: site::Signal) -> Signal {
+    match declared {
+        site::Signal::Quit => Signal::Quit,
+        other => signal(other).unwrap_or(Signal::Terminate),
+    }
 }
 
 /// Makes the folder of the logs.

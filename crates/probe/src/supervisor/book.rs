@@ -7,7 +7,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::launch::{Exit, StopReport, Stream};
+use super::launch::{Exit, LeftProcess, Rest, StopReport, Stream};
 use super::launcher::pid_of;
 use super::output::LogFile;
 use super::protocol::{Answer, Frame};
@@ -42,8 +42,12 @@ pub(super) struct Stop {
     /// When patience ends.
     pub(super) kill_ns: u64,
     pub(super) killed: bool,
-    /// Whether what is left after the first process's exit was told to end, too.
+    /// What happens to what outlives the first process.
+    pub(super) rest: Rest,
+    /// Whether it was told to end.
     pub(super) rest_told: bool,
+    /// What outlived it, where that is awaited.
+    pub(super) left: Vec<LeftProcess>,
 }
 
 /// What a workload needs now.
@@ -92,7 +96,7 @@ impl Workload {
                 stop.killed = true;
                 Due::Kill
             }
-            Some(stop) if self.exit.is_some() && !stop.rest_told => {
+            Some(stop) if self.exit.is_some() && !stop.rest_told && stop.rest == Rest::Told => {
                 stop.rest_told = true;
                 Due::EndRest
             }
@@ -140,6 +144,7 @@ pub(super) async fn finish(id: u32, workload: Workload, at_ns: u64, output: mpsc
         gone_ns: at_ns,
         exit: workload.exit.map(|(exit, _)| exit),
         killed: stop.killed,
+        left: stop.left,
     };
     for seq in stop.seqs {
         let answer = Ok(Answer::Stopped(report.clone()));

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::events::{Event, EventSender, Events, event_queue};
 use super::guardian::GuardianSettings;
-use super::launch::{Launch, Signal, StopReport};
+use super::launch::{Launch, Signal, StopOrder, StopReport};
 use super::protocol::{Answer, Frame, Request, RequestBody};
 use super::saturate::Saturation;
 use super::tree::{Kin, owned, reap, signal_exactly};
@@ -235,9 +235,14 @@ impl Supervisor {
     /// it that is left. Returns when its last process is gone. A workload that is gone already is
     /// an error that says so.
     pub async fn stop(&self, id: u32, grace: Duration) -> Result<StopReport, SupervisorError> {
-        let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
-        let patience = grace.saturating_add(STOP_MARGIN);
-        match self.ask(RequestBody::Stop { id, grace_ns }, patience).await? {
+        self.stop_as(id, StopOrder::term(grace)).await
+    }
+
+    /// As [`Self::stop`], with the signal and the treatment of what outlives the first process
+    /// chosen. A second order for a workload can only shorten the patience of the first.
+    pub async fn stop_as(&self, id: u32, order: StopOrder) -> Result<StopReport, SupervisorError> {
+        let patience = order.grace.saturating_add(STOP_MARGIN);
+        match self.ask(RequestBody::Stop { id, order }, patience).await? {
             Answer::Stopped(report) => Ok(report),
             _ => Err(SupervisorError::Refused("the guardian mixed up its answers".to_owned())),
         }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::book::{Due, Stop, Workload, exit_of, finish, signal_group};
-use super::launch::{Launch, Signal, Stream};
+use super::launch::{Launch, LeftProcess, Rest, Signal, StopOrder, Stream};
 use super::launcher::exec_main;
 use super::output::{LogFile, forward};
 use super::protocol::{Answer, Frame, Request, RequestBody};
@@ -162,8 +162,8 @@ impl Guardian {
                 let answer = self.signal(id, signal);
                 self.tell(Frame::Answer { seq, answer });
             }
-            RequestBody::Stop { id, grace_ns } => {
-                if let Err(reason) = self.stop(seq, id, grace_ns) {
+            RequestBody::Stop { id, order } => {
+                if let Err(reason) = self.stop(seq, id, order) {
                     self.tell(Frame::Answer { seq, answer: Err(reason) });
                 }
             }
@@ -228,10 +228,11 @@ impl Guardian {
         }
     }
 
-    fn stop(&mut self, seq: u64, id: u32, grace_ns: u64) -> Result<(), String> {
+    fn stop(&mut self, seq: u64, id: u32, order: StopOrder) -> Result<(), String> {
         let workload =
             self.workloads.get_mut(&id).ok_or_else(|| format!("no workload {id} runs"))?;
         let now = monotonic_ns();
+        let grace_ns = u64::try_from(order.grace.as_nanos()).unwrap_or(u64::MAX);
         let kill_ns = now.saturating_add(grace_ns);
         if let Some(stop) = &mut workload.stop {
             // A second stop may shorten the patience of the first, never lengthen it.
@@ -244,16 +245,19 @@ impl Guardian {
             signal_ns: now,
             kill_ns,
             killed: false,
+            rest: order.rest,
             rest_told: false,
+            left: Vec::new(),
         });
-        // A stopped process does not see SIGTERM until it is continued.
-        signal_group(workload, Raw::TERM);
+        // A stopped process does not see the signal until it is continued.
+        signal_group(workload, order.signal.raw());
         signal_group(workload, Raw::CONT);
         Ok(())
     }
 
     /// Takes the exit of every child that has ended: leaders, and orphans that were adopted.
     fn reap(&mut self) {
+        let mut exited = Vec::new();
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             let number = pid.as_raw_nonzero().get().unsigned_abs();
             let leader = self
@@ -262,7 +266,12 @@ impl Guardian {
                 .find(|workload| workload.kin.leader.pid == number && workload.exit.is_none());
             if let (Some(workload), Some(exit)) = (leader, exit_of(status)) {
                 workload.exit = Some((exit, monotonic_ns()));
+                exited.push(workload.kin.id);
             }
+        }
+        // Before anybody is taken for gone: what goes a moment later did outlive the first process.
+        for id in exited {
+            self.see_rest(id);
         }
         self.find_gone();
     }
@@ -297,6 +306,20 @@ impl Guardian {
                 workload.exit_told = true;
                 let _ = self.control.send(Frame::LeaderExited { id: *id, at_ns, exit });
             }
+        }
+    }
+
+    /// Notes what of a workload outlives its first process, where that is awaited.
+    fn see_rest(&mut self, id: u32) {
+        let stop = self.workloads.get(&id).and_then(|workload| workload.stop.as_ref());
+        if stop.is_none_or(|stop| stop.rest != Rest::Awaited) {
+            return;
+        }
+        let Some(owned) = self.look() else { return };
+        let members = owned.by_workload.get(&id).into_iter().flatten();
+        let left = members.filter(|process| process.is_alive()).map(LeftProcess::of).collect();
+        if let Some(stop) = self.workloads.get_mut(&id).and_then(|w| w.stop.as_mut()) {
+            stop.left = left;
         }
     }
 

@@ -1,8 +1,11 @@
 //! What a workload is started with.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::host::ProcessStat;
 
 /// One workload to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +42,8 @@ pub enum Signal {
     Hangup,
     /// SIGINT.
     Interrupt,
+    /// SIGQUIT.
+    Quit,
     /// SIGTERM.
     Terminate,
     /// SIGKILL.
@@ -54,11 +59,27 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// Its name, without `SIG`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hangup => "HUP",
+            Self::Interrupt => "INT",
+            Self::Quit => "QUIT",
+            Self::Terminate => "TERM",
+            Self::Kill => "KILL",
+            Self::User1 => "USR1",
+            Self::User2 => "USR2",
+            Self::Stop => "STOP",
+            Self::Continue => "CONT",
+        }
+    }
+
     pub(crate) fn raw(self) -> rustix::process::Signal {
         use rustix::process::Signal as Raw;
         match self {
             Self::Hangup => Raw::HUP,
             Self::Interrupt => Raw::INT,
+            Self::Quit => Raw::QUIT,
             Self::Terminate => Raw::TERM,
             Self::Kill => Raw::KILL,
             Self::User1 => Raw::USR1,
@@ -107,4 +128,57 @@ pub struct StopReport {
     pub exit: Option<Exit>,
     /// Whether SIGKILL was needed.
     pub killed: bool,
+    /// What still ran when the first process was seen to have exited. Only where it was awaited
+    /// ([`Rest::Awaited`]).
+    pub left: Vec<LeftProcess>,
+}
+
+/// How a workload is told to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopOrder {
+    /// The signal that its group is sent.
+    pub signal: Signal,
+    /// Patience before SIGKILL to everything of it that is left.
+    pub grace: Duration,
+    /// What happens to processes that outlive the first one.
+    pub rest: Rest,
+}
+
+impl StopOrder {
+    /// SIGTERM, and to the rest as well.
+    pub fn term(grace: Duration) -> Self {
+        Self { signal: Signal::Terminate, grace, rest: Rest::Told }
+    }
+}
+
+/// What happens to processes that outlive a workload's first one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rest {
+    /// They are sent SIGTERM at once.
+    Told,
+    /// They are left to go by themselves until patience ends: a drill wants to see whether they do.
+    Awaited,
+}
+
+/// A process that outlived the first one of its workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// Resident memory, bytes.
+    pub resident_bytes: u64,
+}
+
+impl LeftProcess {
+    /// A process of the table, with its name.
+    pub(super) fn of(process: &ProcessStat) -> Self {
+        let name = std::fs::read_to_string(format!("/proc/{}/comm", process.pid));
+        Self {
+            pid: process.pid,
+            name: name.map_or_else(|_| "unnamed".to_owned(), |name| name.trim().to_owned()),
+            resident_bytes: process.resident_pages * rustix::param::page_size() as u64,
+        }
+    }
 }

@@ -61,6 +61,8 @@ pub use audit::{AuditedPriorities, audit_launches, audit_priority};
 pub use client::{GuardianCommand, Supervisor, SupervisorError, Workload};
 pub use events::{Event, Events, LINES_WAITING_MAX};
 pub use guardian::guardian_main;
-pub use launch::{Exit, Launch, Priority, Signal, StopReport, Stream};
+pub use launch::{
+    Exit, Launch, LeftProcess, Priority, Rest, Signal, StopOrder, StopReport, Stream,
+};
 pub use lines::{LINE_BYTES_MAX, LineCutter, LineText};
 pub(crate) use saturate::{HAS_HIT_THE_LIMIT, Resource, Saturation};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::launch::{Exit, Launch, Signal, StopReport, Stream};
+use super::launch::{Exit, Launch, Signal, StopOrder, StopReport, Stream};
 use super::lines::LineText;
 
 /// To the guardian. `seq` numbers the question; its answer carries the same number.
@@ -21,8 +21,8 @@ pub(crate) enum RequestBody {
     Start { id: u32, launch: Launch },
     /// Send a signal to the whole group.
     Signal { id: u32, signal: Signal },
-    /// SIGTERM, at most `grace_ns` of patience, SIGKILL to all that is left.
-    Stop { id: u32, grace_ns: u64 },
+    /// A signal, patience, SIGKILL to all that is left.
+    Stop { id: u32, order: StopOrder },
     /// Kill everything and exit. It is answered by the end of the stream.
     Shutdown,
 }

@@ -24,7 +24,7 @@ use super::stored_block::{
 };
 use super::stored_engine::{StoredEngine, StoredGpuSample};
 use super::stored_run::StoredPlannedBlock;
-use super::stored_situation::{StoredDisturbance, StoredStress};
+use super::stored_situation::{StoredDisturbance, StoredHandChange, StoredStress};
 
 /// The format's name in the header.
 const FORMAT: &str = "cotenant block";
@@ -50,6 +50,7 @@ pub(super) struct BlockCounts {
     pub gpu_samples: u64,
     pub disturbances: u64,
     pub stresses: u64,
+    pub changes: u64,
 }
 
 /// Where a block's file belongs.
@@ -97,6 +98,7 @@ enum Line {
     Gpus(Vec<StoredGpuSample>),
     Disturbance(StoredDisturbance),
     Stress(StoredStress),
+    Change(Box<StoredHandChange>),
     Footer(Footer),
 }
 
@@ -135,10 +137,11 @@ impl BlockCounts {
             gpu_samples: block.observed.gpus.len() as u64,
             disturbances: u64::from(block.observed.disturbance.is_some()),
             stresses: u64::from(block.observed.stress.is_some()),
+            changes: block.observed.changes.len() as u64,
         }
     }
 
-    fn all(&self) -> [u64; 13] {
+    fn all(&self) -> [u64; 14] {
         [
             self.requests,
             self.steps,
@@ -153,6 +156,7 @@ impl BlockCounts {
             self.gpu_samples,
             self.disturbances,
             self.stresses,
+            self.changes,
         ]
     }
 
@@ -244,6 +248,9 @@ fn write_observed(lines: &mut LineWriter<'_>, observed: &Observed) -> io::Result
     }
     if let Some(stress) = &observed.stress {
         lines.write(&Line::Stress(Mirror::mirror(stress)))?;
+    }
+    for change in &observed.changes {
+        lines.write(&Line::Change(Box::new(Mirror::mirror(change))))?;
     }
     Ok(())
 }
@@ -400,6 +407,7 @@ fn take(line: Line, block: &mut Block) -> Result<Option<Footer>, String> {
                 return Err("a second stressor".to_owned());
             }
         }
+        Line::Change(change) => block.observed.changes.push(change.restore()),
         Line::Footer(footer) => return Ok(Some(footer)),
     }
     Ok(None)

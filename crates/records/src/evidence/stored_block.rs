@@ -1,8 +1,8 @@
 //! The stored forms of what a block holds, requests apart (see [`super::request_columns`]).
 
 use cotenant_core::evidence::{
-    BlockFault, CgroupCpu, CheckpointRecord, ClientHealth, HostSample, Pressure, ReclaimDrill,
-    ResumeCheck, StepRecord,
+    BlockFault, CgroupCpu, CheckpointRecord, ClientHealth, HeldMemory, HostSample, Pressure,
+    ReclaimDrill, ResumeCheck, StepRecord,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +32,10 @@ mirror_struct! {
 mirror_struct! {
     /// The start after a drill.
     StoredResume of ResumeCheck {
-        first_step_s: Real,
+        first_step_s: Maybe<Real>,
         restore_s: Maybe<Real>,
+        steady_s: Maybe<Real>,
+        step_before_s: Maybe<Real>,
         first_step: u64,
         lost_steps: u64,
         loss_before: Maybe<Real>,
@@ -44,13 +46,26 @@ mirror_struct! {
 }
 
 mirror_struct! {
+    /// Memory that outlived an exit.
+    StoredHeldMemory of HeldMemory {
+        holder: String,
+        bytes: u64,
+        until_s: Maybe<Real>,
+    }
+}
+
+mirror_struct! {
     /// One drill.
     StoredDrill of ReclaimDrill {
+        driver: String,
         signal_ns: u64,
         step_boundary_s: Maybe<Real>,
         checkpoint_s: Maybe<Real>,
         exit_s: Maybe<Real>,
         memory_free_s: Maybe<Real>,
+        held: Vec<StoredHeldMemory>,
+        engine_ready_s: Maybe<Real>,
+        first_token_s: Maybe<Real>,
         last_step: Maybe<u64>,
         checkpoint_step: Maybe<u64>,
         failure: Maybe<String>,

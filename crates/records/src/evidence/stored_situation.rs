@@ -1,7 +1,8 @@
 //! The stored forms of what is done on purpose in a block.
 
 use cotenant_core::evidence::{
-    Disturbance, NeighbourFault, Situation, Stress, StressRecord, Stressor,
+    ChangeKind, ChangePart, Direction, Disturbance, HandChange, NeighbourFault, Situation, Stress,
+    StressRecord, Stressor,
 };
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,48 @@ mirror_struct! {
         calibrated: Real,
         asked: Maybe<Real>,
         reached: Vec<(u64, Real)>,
+        remarks: Vec<String>,
+    }
+}
+
+mirror_enum! {
+    /// Whom a change of hands makes ready.
+    StoredDirection of Direction {
+        ToInference = "to_inference",
+        ToNeighbour = "to_neighbour",
+    }
+}
+
+mirror_enum! {
+    /// What is changed.
+    StoredChangeKind of ChangeKind {
+        EngineSleep = "engine_sleep",
+        EngineWake = "engine_wake",
+        EngineStop = "engine_stop",
+        EngineStart = "engine_start",
+        Layout = "layout",
+    }
+}
+
+mirror_struct! {
+    /// A part of a change of hands.
+    StoredChangePart of ChangePart {
+        name: String,
+        seconds: Real,
+        logged: bool,
+    }
+}
+
+mirror_struct! {
+    /// A change of hands.
+    StoredHandChange of HandChange {
+        kind: StoredChangeKind,
+        what: String,
+        direction: StoredDirection,
+        began_ns: u64,
+        total_s: Maybe<Real>,
+        parts: Vec<StoredChangePart>,
+        failure: Maybe<String>,
         remarks: Vec<String>,
     }
 }

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cotenant_core::evidence::{
-    Aspect, Block, BlockFault, CgroupCpu, CheckpointRecord, ChunkGaps, ClientHealth, Condition,
-    Disturbance, EnforcementAudit, EngineGauge, EngineHistogram, EngineObservation, Fingerprint,
-    GpuSample, HostSample, Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock,
-    Pressure, ReclaimDrill, Remedy, RequestRecord, ResumeCheck, Situation, StepRecord,
-    StressRecord, TestedLoad, TokenSource,
+    Aspect, Block, BlockFault, CgroupCpu, ChangeKind, ChangePart, CheckpointRecord, ChunkGaps,
+    ClientHealth, Condition, Direction, Disturbance, EnforcementAudit, EngineGauge,
+    EngineHistogram, EngineObservation, Fingerprint, GpuSample, HandChange, HeldMemory, HostSample,
+    Missing, Observed, Origin, Outcome, Phase, Pilot, PlannedBlock, Pressure, ReclaimDrill, Remedy,
+    RequestRecord, ResumeCheck, Situation, StepRecord, StressRecord, TestedLoad, TokenSource,
 };
 use cotenant_records::evidence::{ReadWhat, RunPlan, RunStatus, Store, StoredEvidence};
 use jiff::Timestamp;
@@ -153,6 +153,20 @@ fn observed() -> Observed {
             reached: vec![(1_000_000_007, 1.25e10), (2_000_000_009, f64::INFINITY)],
             remarks: vec!["bounded by memory".to_owned()],
         }),
+        changes: vec![change()],
+    }
+}
+
+fn change() -> HandChange {
+    HandChange {
+        kind: ChangeKind::EngineStart,
+        what: "vllm".to_owned(),
+        direction: Direction::ToInference,
+        began_ns: 7,
+        total_s: Some(59.0),
+        parts: vec![ChangePart { name: "init engine".to_owned(), seconds: 34.1, logged: true }],
+        failure: None,
+        remarks: vec!["the cache was cold".to_owned()],
     }
 }
 
@@ -226,11 +240,19 @@ fn checkpoints() -> Vec<CheckpointRecord> {
 
 fn drill() -> ReclaimDrill {
     ReclaimDrill {
+        driver: "signal TERM".to_owned(),
         signal_ns: 12_600_000_000,
         step_boundary_s: Some(0.9),
         checkpoint_s: Some(0.8),
         exit_s: Some(1.9),
         memory_free_s: None,
+        held: vec![HeldMemory {
+            holder: "process 17 (python)".to_owned(),
+            bytes: 1 << 30,
+            until_s: None,
+        }],
+        engine_ready_s: None,
+        first_token_s: Some(2.25),
         last_step: Some(106),
         checkpoint_step: Some(106),
         failure: None,
@@ -240,8 +262,10 @@ fn drill() -> ReclaimDrill {
 
 pub(crate) fn resume() -> ResumeCheck {
     ResumeCheck {
-        first_step_s: 3.25,
+        first_step_s: Some(3.25),
         restore_s: None,
+        steady_s: Some(4.5),
+        step_before_s: Some(0.4),
         first_step: 107,
         lost_steps: 0,
         loss_before: Some(2.41),

@@ -35,6 +35,21 @@ pub struct ReportInputs<'a> {
     pub classes: &'a [RequestClass],
     /// What inference is sensitive to; `None` where nothing was ever stressed.
     pub sensitivity: Option<&'a Explanation>,
+    /// What the site declares of the neighbour's checkpoints.
+    pub checkpoint: &'a DeclaredCheckpoint,
+}
+
+/// What a site declares of checkpoints and losses. What it leaves open is `None`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeclaredCheckpoint {
+    /// Whether training goes on while one is written.
+    pub asynchronous: Option<bool>,
+    /// How often one is written, seconds.
+    pub interval_s: Option<f64>,
+    /// Mean time between losses that nothing announces, seconds.
+    pub mean_time_to_loss_s: Option<f64>,
+    /// Lengths of the windows in which the neighbour has the machine, seconds.
+    pub windows_s: Vec<f64>,
 }
 
 /// One thing to do next.

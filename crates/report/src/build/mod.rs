@@ -17,7 +17,10 @@ mod sample;
 mod story;
 mod tables;
 mod timeline;
+mod transitions;
 mod why;
 
-pub use inputs::{DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass};
+pub use inputs::{
+    DeclaredCheckpoint, DeclaredLoad, DeclaredObjective, NextStepInput, ReportInputs, RequestClass,
+};
 pub use report::build;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cotenant_core::evidence::{Block, BlockFault, Condition, Remedy, Run};
+use cotenant_core::evidence::{Block, BlockFault, Condition, Remedy, Run, Situation};
 use cotenant_core::verdict::{Strategy, Verdict};
 
 use crate::format;
@@ -20,7 +20,10 @@ pub(super) struct Placed<'a> {
 impl Placed<'_> {
     /// The block's short name: `C′ 7`.
     pub(super) fn label(&self) -> String {
-        format!("{} {}", self.kind.letter(), self.block.plan.index)
+        match self.block.plan.situation {
+            Situation::Drill => format!("drill {}", self.block.plan.index),
+            _ => format!("{} {}", self.kind.letter(), self.block.plan.index),
+        }
     }
 }
 
@@ -28,25 +31,33 @@ impl Placed<'_> {
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
     pub(super) blocks: Vec<Placed<'a>>,
+    /// Drills that are no part of tests A, B and C, in order of time.
+    pub(super) drilled: Vec<Placed<'a>>,
 }
 
 impl<'a> Pool<'a> {
     /// Orders the blocks of tests A, B and C by time and marks those that the verdict, or a fault of
     /// their own, leaves out. What ran under a stressor, a burst or a fault is shown elsewhere.
     pub(super) fn new(runs: &'a [Run], verdict: &Verdict) -> Self {
-        let mut blocks: Vec<_> = runs
-            .iter()
-            .flat_map(|run| run.blocks.iter().map(move |block| (run, block)))
-            .filter(|(_, block)| block.plan.situation.is_ordinary())
-            .map(|(run, block)| Placed {
-                run,
-                block,
-                kind: kind(block),
-                rejected: rejection(run, block, verdict),
-            })
-            .collect();
-        blocks.sort_by_key(|placed| (placed.block.started, placed.block.plan.index));
-        Self { blocks }
+        let placed = |is_shown: fn(Situation) -> bool| {
+            let mut blocks: Vec<_> = runs
+                .iter()
+                .flat_map(|run| run.blocks.iter().map(move |block| (run, block)))
+                .filter(|(_, block)| is_shown(block.plan.situation))
+                .map(|(run, block)| Placed {
+                    run,
+                    block,
+                    kind: kind(block),
+                    rejected: rejection(run, block, verdict),
+                })
+                .collect();
+            blocks.sort_by_key(|placed| (placed.block.started, placed.block.plan.index));
+            blocks
+        };
+        Self {
+            blocks: placed(Situation::is_ordinary),
+            drilled: placed(|situation| situation == Situation::Drill),
+        }
     }
 
     /// The blocks that count.

@@ -17,10 +17,15 @@ pub(super) fn drills(pool: &Pool<'_>) -> (DrillChart, Table) {
     let drills: Vec<_> = pool
         .blocks
         .iter()
+        .chain(&pool.drilled)
         .filter_map(|placed| placed.block.drill.as_ref().map(|drill| (placed, drill)))
         .collect();
     let times = drills.iter().flat_map(|(_, drill)| {
-        [drill.exit_s, drill.memory_free_s, drill.resume.as_ref().map(|resume| resume.first_step_s)]
+        [
+            drill.exit_s,
+            drill.memory_free_s,
+            drill.resume.as_ref().and_then(|resume| resume.first_step_s),
+        ]
     });
     let scale = TimeScale::of(times.flatten());
     let all: Vec<_> = drills.iter().map(|(placed, drill)| bar(placed, drill, scale)).collect();
@@ -69,8 +74,10 @@ fn bar(placed: &Placed<'_>, drill: &ReclaimDrill, scale: TimeScale) -> DrillBar 
             value: seconds(part(drill, which), "no log line owns it"),
         })
         .collect();
-    let resume =
-        seconds(drill.resume.as_ref().map(|resume| resume.first_step_s), "no start came after it");
+    let resume = seconds(
+        drill.resume.as_ref().and_then(|resume| resume.first_step_s),
+        "no start came after it",
+    );
     let failure = drill
         .failure
         .clone()
@@ -148,7 +155,7 @@ fn row(placed: &Placed<'_>, drill: &ReclaimDrill, scale: TimeScale) -> Vec<Value
         seconds(drill.unexplained_s()),
         seconds(drill.exit_s),
         seconds(drill.memory_free_s),
-        seconds(resume.map(|resume| resume.first_step_s)),
+        seconds(resume.and_then(|resume| resume.first_step_s)),
         resume.map_or_else(
             || Value::missing("no start came after it"),
             |resume| format::counted(resume.lost_steps),

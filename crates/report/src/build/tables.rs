@@ -10,12 +10,18 @@ use super::formulas::formulas;
 use super::inputs::ReportInputs;
 use super::observed;
 use super::pool::{Placed, Pool};
+use super::transitions;
 use crate::format;
 use crate::model::{Column, Table, Value};
 
 /// All tables, in the order in which they are shown.
 pub(super) fn tables(inputs: &ReportInputs<'_>, pool: &Pool<'_>, drills: Table) -> Vec<Table> {
-    let mut tables = vec![drills];
+    let mut tables = vec![
+        transitions::costs(inputs.runs),
+        drills,
+        transitions::checkpoints(inputs.runs, inputs.checkpoint),
+        transitions::intervals(inputs.runs, inputs.checkpoint),
+    ];
     tables.extend(observed::tables(pool));
     tables.extend([
         clients(pool),

@@ -4,6 +4,7 @@ mod capacity;
 pub(crate) mod layout;
 pub(crate) mod paper;
 mod render;
+mod transitions;
 mod why;
 
 pub use paper::TerminalOptions;

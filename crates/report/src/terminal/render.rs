@@ -5,6 +5,7 @@ use anstyle::Style;
 use super::capacity::capacity;
 use super::layout::{Columns, pad, row, width, wrap};
 use super::paper::{Paper, TerminalOptions, marked, style_of};
+use super::transitions::transitions;
 use crate::model::{
     FindingView, GateView, MissingView, NOT_COMPARED, Report, State, Story, StoryRow, Table, Value,
 };
@@ -20,6 +21,7 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     story(&mut paper, &report.story);
     capacity(&mut paper, &report.capacity);
     gates(&mut paper, &report.gates);
+    transitions(&mut paper, &report.tables);
     engine(&mut paper, &report.tables);
     if let Some(why) = &report.why {
         super::why::why(&mut paper, why);

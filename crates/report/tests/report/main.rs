@@ -19,5 +19,6 @@ mod plans;
 mod renderings;
 #[cfg(test)]
 mod support;
+mod transitions;
 #[cfg(test)]
 mod why;

@@ -3,6 +3,7 @@
 mod audit;
 mod capacity;
 mod faults;
+mod reclaim;
 mod sensitivity;
 
 use std::path::Path;
@@ -15,6 +16,8 @@ use crate::cli::MeasureOptions;
 use crate::exit::Failure;
 use crate::printer::Printer;
 use crate::site_file::SiteFile;
+
+use reclaim::Extent;
 
 /// What a test is made in.
 #[derive(Clone, Copy)]
@@ -33,6 +36,8 @@ pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure
         FieldTest::Capacity => capacity::run(place).await,
         FieldTest::Faults => faults::run(place).await,
         FieldTest::Sensitivity => sensitivity::run(place).await,
+        FieldTest::Reclaim => reclaim::run(Extent::Neighbour, place).await,
+        FieldTest::Transition => reclaim::run(Extent::Whole, place).await,
         _ => Err(Failure::input(format!("`{}` cannot be tested yet", test.name()))),
     }
 }

@@ -1,10 +1,11 @@
 //! What is particular to inference, training, batch and rendering.
 
 use cotenant_core::site::{
-    Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, Guard, Inference,
-    InferenceObjectives, LogFormat, LogProducer, Parallelism, Preemption, RateSeries, Render,
-    RenderNeeds, ReplicaCapacity, RestartUnit, TableRow, ThroughputAt, TraceColumns, TraceDemand,
-    TraceFormat, TraceWindow, Training, TrainingLog, TrainingObjectives, TrainingType,
+    Batch, BatchRoute, BurstReserve, Checkpoint, Deadline, Demand, DemandQuery, EngineSleep, Guard,
+    Inference, InferenceObjectives, LogFormat, LogProducer, Parallelism, Preemption, RateSeries,
+    Render, RenderNeeds, ReplicaCapacity, RestartUnit, SlurmJob, TableRow, ThroughputAt,
+    TraceColumns, TraceDemand, TraceFormat, TraceWindow, Training, TrainingLog, TrainingObjectives,
+    TrainingType,
 };
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -26,6 +27,10 @@ pub(super) fn inference(view: View<'_>, time_zone: &TimeZone) -> Option<Inferenc
         endpoint: base_url(view.text("endpoint")?),
         metrics_endpoint: view.string("metrics"),
         launch: view.group("launch").and_then(launch),
+        sleep: match view.group("sleep") {
+            Some(group) => Some(EngineSleep { level: u8::try_from(group.whole("level")?).ok()? }),
+            None => None,
+        },
         demand: demand(view, time_zone)?,
         concurrency: view.whole("concurrency"),
         prompt_tokens: tokens(view, "prompt_tokens"),
@@ -248,6 +253,12 @@ fn preemption(view: View<'_>) -> Option<Preemption> {
         lost_work: view.parsed("lost_work", scalar::lost_work),
         mean_time_to_loss: view.duration("mean_time_to_loss"),
         failure_share_max: view.share("failure_share_max"),
+        slurm: match view.group("slurm") {
+            Some(group) => {
+                Some(SlurmJob { submit: group.texts("submit"), output: group.string("output")? })
+            }
+            None => None,
+        },
     })
 }
 

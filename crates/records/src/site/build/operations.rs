@@ -1,8 +1,9 @@
 //! How the place is operated.
 
 use cotenant_core::site::{
-    CalendarShape, ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty, Maintenance,
-    Operations, Transition, TransitionStep, TransitionStepKind, WeeklyWindow,
+    CalendarShape, ChangeCycle, Cost, FailureDomain, IsolationNeed, IsolationProperty,
+    LayoutChange, LayoutDriver, Maintenance, Operations, Postcondition, Transition, TransitionStep,
+    TransitionStepKind, WeeklyWindow,
 };
 use cotenant_core::units::parse_duration;
 
@@ -37,6 +38,8 @@ pub(super) fn operations(view: View<'_>) -> Option<Operations> {
                 to_training: steps(group, "to_training")?,
                 to_inference: steps(group, "to_inference")?,
                 source: group.string("source"),
+                layout_for_training: layout_change(group, "layout_for_training")?,
+                layout_for_inference: layout_change(group, "layout_for_inference")?,
             }),
             None => None,
         },
@@ -77,6 +80,29 @@ fn step(node: &Node) -> Option<TransitionStep> {
     };
     let kind = TransitionStepKind::ALL.into_iter().find(|kind| kind.name() == name)?;
     Some(TransitionStep { kind, duration })
+}
+
+/// A change of the layout: absent where none is declared, and `None` outside where it cannot be built.
+#[expect(clippy::option_option, reason = "an absent change and a broken one are not the same")]
+fn layout_change(view: View<'_>, key: &str) -> Option<Option<LayoutChange>> {
+    let Some(group) = view.group(key) else { return Some(None) };
+    let by = match group.group("mig_manager") {
+        Some(manager) => LayoutDriver::MigManager {
+            node: manager.string("node")?,
+            config: manager.string("config")?,
+            kubectl: manager.string("kubectl"),
+        },
+        None => LayoutDriver::Command(group.texts("command")),
+    };
+    let postcondition = |item: View<'_>| Postcondition {
+        command: item.texts("command"),
+        contains: item.string("contains"),
+    };
+    Some(Some(LayoutChange {
+        by,
+        time_limit: group.duration("time_limit"),
+        postconditions: group.list("postconditions").map(postcondition).collect(),
+    }))
 }
 
 fn isolation((workload, view): (&str, View<'_>)) -> Option<IsolationNeed> {

@@ -5,7 +5,7 @@ use cotenant_core::site::LogProducer;
 use super::inference::LAUNCH;
 use super::vocabulary::{
     BYTES, COMPLETION, COUNT, DURATION, DURATION_OR_ZERO, FLAG, ISOLATION, NAME, NAMES, PLAN,
-    POSITIVE, RATE, REPORT, SHARE, STACK, TEMPLATE, TEST, TEXT, TRANSITION, field, required,
+    POSITIVE, RATE, REPORT, SHARE, STACK, TEMPLATE, TEST, TEXT, TEXTS, TRANSITION, field, required,
     scalar,
 };
 use crate::site::scalar::Scalar;
@@ -148,6 +148,28 @@ static CHECKPOINT: Record = Record {
     bare: &[],
 };
 
+static SLURM: Record = Record {
+    what: "a job of Slurm's",
+    fields: &[
+        required(
+            "submit",
+            Shape::List(&TEXTS),
+            STACK,
+            "[sbatch, --parsable, train.sbatch]",
+            "Program and arguments that submit it and print its number; no shell reads them.",
+        ),
+        required(
+            "output",
+            TEXT,
+            TEST,
+            "slurm-%j.out",
+            "The file that its output goes to, relative to the site file; `%j` stands for its number.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
 static PREEMPTION: Record = Record {
     what: "the preemption",
     fields: &[
@@ -186,6 +208,13 @@ static PREEMPTION: Record = Record {
             TRANSITION,
             "1 %",
             "Share of preemptions that may fail, at most.",
+        ),
+        field(
+            "slurm",
+            Shape::Record(&SLURM),
+            TRANSITION,
+            "{ submit: [sbatch, --parsable, train.sbatch], output: slurm-%j.out }",
+            "The job of Slurm's that it is, in place of a `launch`. A drill requeues it with `scontrol requeuehold`, and releases it again.",
         ),
     ],
     one_of: &[],

@@ -3,10 +3,23 @@
 use super::demand::DEMAND;
 use super::vocabulary::{
     COUNT, DURATION, FAILURE_DOMAIN, GPUS, INFERENCE, PLAN, POSITIVE, RATE, REQUEST_RATE, SHARE,
-    STACK, TEST, TEXT, TEXTS, TOKEN_RATE, URL, WHOLE, field, required, scalar,
+    STACK, TEST, TEXT, TEXTS, TOKEN_RATE, TRANSITION, URL, WHOLE, field, required, scalar,
 };
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Names, Record, Shape};
+
+static SLEEP: Record = Record {
+    what: "the sleep of an engine",
+    fields: &[required(
+        "level",
+        scalar(Scalar::Integer(1, 2)),
+        TRANSITION,
+        "1",
+        "1: weights go to host memory. 2: they are dropped, and loaded again at the wake-up.",
+    )],
+    one_of: &[],
+    bare: &[],
+};
 
 static READY: Record = Record {
     what: "the readiness",
@@ -235,6 +248,13 @@ pub(super) static INFERENCE_RECORD: Record = Record {
             TEST,
             "{ argv: [vllm, serve, llama] }",
             "How to start it; without it, it runs already and is never stopped, so training alone (test B) needs it.",
+        ),
+        field(
+            "sleep",
+            Shape::Record(&SLEEP),
+            TRANSITION,
+            "{ level: 1 }",
+            "It may be put to sleep over its API (vLLM with `--enable-sleep-mode` and `VLLM_SERVER_DEV_MODE=1`); without it, it never is.",
         ),
         required(
             "demand",

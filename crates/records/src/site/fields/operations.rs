@@ -2,7 +2,7 @@
 
 use super::vocabulary::{
     DURATION, DURATION_OR_ZERO, FAILURE_DOMAIN, FLAG, ISOLATION, MAINTENANCE, MONEY, PLAN, REPORT,
-    SHARE, TEXT, TRANSITION, WINDOWS, field, required, scalar,
+    SHARE, TEXT, TEXTS, TRANSITION, WINDOWS, field, required, scalar,
 };
 use crate::site::scalar::Scalar;
 use crate::site::shape::{Names, Record, Shape};
@@ -117,6 +117,82 @@ static TRANSITION_STEP: Record = Record {
 };
 static TRANSITION_STEPS: Shape = Shape::Variant(&TRANSITION_STEP);
 
+static POSTCONDITION: Record = Record {
+    what: "a post-condition",
+    fields: &[
+        required(
+            "command",
+            Shape::List(&TEXTS),
+            TRANSITION,
+            "[nvidia-smi, -L]",
+            "Program and arguments; it must end with code 0.",
+        ),
+        field("contains", TEXT, TRANSITION, "MIG 3g.40gb", "Text that its output must contain."),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+static POSTCONDITIONS: Shape = Shape::Record(&POSTCONDITION);
+
+static MIG_MANAGER: Record = Record {
+    what: "the MIG Manager",
+    fields: &[
+        required("node", TEXT, TRANSITION, "gpu-1", "The node whose labels it watches."),
+        required(
+            "config",
+            TEXT,
+            TRANSITION,
+            "all-1g.10gb",
+            "The configuration that `nvidia.com/mig.config` is set to.",
+        ),
+        field(
+            "kubectl",
+            TEXT,
+            TRANSITION,
+            "kubectl",
+            "The program that speaks to the cluster; without it, `kubectl`.",
+        ),
+    ],
+    one_of: &[],
+    bare: &[],
+};
+
+static LAYOUT_CHANGE: Record = Record {
+    what: "a change of the layout",
+    fields: &[
+        field(
+            "command",
+            Shape::List(&TEXTS),
+            TRANSITION,
+            "[sh, relayout.sh, training]",
+            "Program and arguments that do it; no shell reads them.",
+        ),
+        field(
+            "mig_manager",
+            Shape::Record(&MIG_MANAGER),
+            TRANSITION,
+            "{ node: gpu-1, config: all-1g.10gb }",
+            "GPU Operator's MIG Manager does it, through the labels of a node.",
+        ),
+        field(
+            "time_limit",
+            DURATION,
+            TRANSITION,
+            "10 min",
+            "It has failed when it is not done by then; without it, 10 min.",
+        ),
+        field(
+            "postconditions",
+            Shape::List(&POSTCONDITIONS),
+            TRANSITION,
+            "[{ command: [nvidia-smi, -L], contains: MIG 3g.40gb }]",
+            "What must hold afterwards, whatever the driver of the change said.",
+        ),
+    ],
+    one_of: &["command", "mig_manager"],
+    bare: &[],
+};
+
 static TRANSITION_RECORD: Record = Record {
     what: "the transition",
     fields: &[
@@ -135,6 +211,20 @@ static TRANSITION_RECORD: Record = Record {
             "Steps from training to inference, in order.",
         ),
         field("source", TEXT, TRANSITION, "runbook of 2026-10", "Where the times were measured."),
+        field(
+            "layout_for_training",
+            Shape::Record(&LAYOUT_CHANGE),
+            TRANSITION,
+            "{ command: [sh, relayout.sh, training] }",
+            "How the GPUs are laid out anew before training starts. Only `measure --tests transition` does it.",
+        ),
+        field(
+            "layout_for_inference",
+            Shape::Record(&LAYOUT_CHANGE),
+            TRANSITION,
+            "{ mig_manager: { node: gpu-1, config: all-3g.40gb } }",
+            "How they are laid out anew once training has gone and before inference is awake.",
+        ),
     ],
     one_of: &[],
     bare: &[],

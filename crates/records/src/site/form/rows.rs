@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cotenant_core::site::{
-    BatchRoute, BurstReserve, CheckpointInterval, Demand, Guard, Launch, LostWork, MpsMode,
-    NeighbourPriority, Parallelism, RateSeries, ReplicaCapacity, SharingMode, SlicePeriod,
-    TimeSlicing, TokenCounts, TraceDemand, TraceWindow, TransitionStep, WeeklyWindow,
+    BatchRoute, BurstReserve, CheckpointInterval, Demand, Guard, Launch, LayoutChange,
+    LayoutDriver, LostWork, MpsMode, NeighbourPriority, Parallelism, RateSeries, ReplicaCapacity,
+    SharingMode, SlicePeriod, TimeSlicing, TokenCounts, TraceDemand, TraceWindow, TransitionStep,
+    WeeklyWindow,
 };
 use cotenant_core::units::{Bytes, format_count, format_duration};
 use jiff::Timestamp;
@@ -216,6 +217,21 @@ pub(super) fn steps(steps: &[TransitionStep]) -> Option<String> {
         Some(duration) => format!("{} {}", step.kind.name(), format_duration(duration)),
         None => step.kind.name().to_owned(),
     }))
+}
+
+/// How a layout is changed.
+pub(super) fn layout_change(change: Option<&LayoutChange>) -> Option<String> {
+    let change = change?;
+    let by = match &change.by {
+        LayoutDriver::Command(argv) => argv.join(" "),
+        LayoutDriver::MigManager { node, config, .. } => {
+            format!("MIG Manager: {config} on {node}")
+        }
+    };
+    let checks = change.postconditions.len();
+    let limit = change.time_limit.map(|limit| format!("within {}", format_duration(limit)));
+    let checks = (checks > 0).then(|| format!("{checks} post-conditions"));
+    joined([Some(by), limit, checks].into_iter().flatten())
 }
 
 /// Numbers in runs: `0-3, 6`.

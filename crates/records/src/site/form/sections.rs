@@ -9,8 +9,9 @@ use jiff::tz::TimeZone;
 
 use super::model::{FilledForm, FormRow, FormSection};
 use super::rows::{
-    amounts, bytes, capacity, demand, guard, indexes, interval, joined, launch, lost_work,
-    mode_settings, parallelism, reserve, route, row, show, steps, time, tokens, windows, yes_no,
+    amounts, bytes, capacity, demand, guard, indexes, interval, joined, launch, layout_change,
+    lost_work, mode_settings, parallelism, reserve, route, row, show, steps, time, tokens, windows,
+    yes_no,
 };
 
 /// Title of the one record that a site file cannot fill.
@@ -230,6 +231,7 @@ fn inference_rows(workload: &Workload, inference: &Inference, zone: &TimeZone) -
         row("endpoint", Some(inference.endpoint.clone())),
         row("metrics", inference.metrics_endpoint.clone()),
         row("launch", launch(inference.launch.as_ref())),
+        row("may sleep", inference.sleep.map(|sleep| format!("at level {}", sleep.level))),
         row("demand by time", Some(demand(&inference.demand, zone))),
         row("concurrency", show(inference.concurrency.as_ref())),
         row("prompt tokens", tokens(inference.prompt_tokens)),
@@ -323,6 +325,12 @@ fn training_rows(training: &Training) -> Vec<FormRow> {
             "failed preemptions, at most",
             show(preemption.and_then(|preemption| preemption.failure_share_max).as_ref()),
         ),
+        row(
+            "job of Slurm's",
+            preemption
+                .and_then(|preemption| preemption.slurm.as_ref())
+                .map(|job| format!("{}, output in {}", job.submit.join(" "), job.output)),
+        ),
     ]
 }
 
@@ -386,6 +394,8 @@ fn calendar_section(site: &Site) -> FormSection {
         ),
         row("transition to training", steps(&transition.to_training)),
         row("transition to inference", steps(&transition.to_inference)),
+        row("layout for training", layout_change(transition.layout_for_training.as_ref())),
+        row("layout for inference", layout_change(transition.layout_for_inference.as_ref())),
         row("measured where", transition.source),
         row("reclaim of a GPU, at most", time(site.operations.reclaim_time)),
     ];
@@ -457,6 +467,8 @@ fn operations_section(site: &Site) -> FormSection {
         row("risk tolerance", show(operations.risk_tolerance.as_ref())),
         row("transition to training", steps(&transition.to_training)),
         row("transition to inference", steps(&transition.to_inference)),
+        row("layout for training", layout_change(transition.layout_for_training.as_ref())),
+        row("layout for inference", layout_change(transition.layout_for_inference.as_ref())),
         row("reclaim of a GPU, at most", time(operations.reclaim_time)),
         row("price of a GPU-hour", show(cost.gpu_hour.as_ref())),
         row("price of a kWh", show(cost.energy.as_ref())),

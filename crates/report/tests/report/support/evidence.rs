@@ -308,17 +308,23 @@ fn drill(dice: &mut Dice, index: u32) -> ReclaimDrill {
     let exit = boundary + checkpoint + dice.skewed(0.12, 0.3);
     let failed = index == 12;
     ReclaimDrill {
+        driver: "signal TERM".to_owned(),
         signal_ns: 21 * SECOND,
         step_boundary_s: Some(boundary),
         checkpoint_s: Some(checkpoint),
         exit_s: Some(exit),
         memory_free_s: Some(exit + dice.skewed(0.05, 0.3)),
+        held: Vec::new(),
+        engine_ready_s: None,
+        first_token_s: Some(exit + dice.skewed(0.4, 0.2)),
         last_step: Some(15),
         checkpoint_step: Some(15),
         failure: None,
         resume: Some(ResumeCheck {
-            first_step_s: dice.skewed(1.9, 0.1),
+            first_step_s: Some(dice.skewed(1.9, 0.1)),
             restore_s: Some(0.4),
+            steady_s: Some(dice.skewed(2.6, 0.1)),
+            step_before_s: Some(0.7),
             first_step: if failed { 13 } else { 16 },
             lost_steps: if failed { 3 } else { 0 },
             loss_before: Some(4.7),

@@ -9,7 +9,8 @@ use cotenant_core::evidence::Run;
 use cotenant_core::sensitivity::Explanation;
 use cotenant_core::verdict::{Unit, Verdict};
 use cotenant_report::{
-    DeclaredLoad, DeclaredObjective, NextStepInput, Report, ReportInputs, RequestClass, build,
+    DeclaredCheckpoint, DeclaredLoad, DeclaredObjective, NextStepInput, Report, ReportInputs,
+    RequestClass, build,
 };
 
 pub(crate) use evidence::made_up_run;
@@ -28,6 +29,7 @@ pub(crate) struct Sample {
     pub(crate) objectives: Vec<DeclaredObjective>,
     pub(crate) loads: Vec<DeclaredLoad>,
     pub(crate) classes: Vec<RequestClass>,
+    pub(crate) checkpoint: DeclaredCheckpoint,
 }
 
 impl Sample {
@@ -72,6 +74,12 @@ impl Sample {
                 output_tokens_p95: None,
             }],
             classes: Vec::new(),
+            checkpoint: DeclaredCheckpoint {
+                asynchronous: Some(false),
+                interval_s: Some(1800.0),
+                mean_time_to_loss_s: Some(14_400.0),
+                windows_s: vec![3_600.0, 7_200.0],
+            },
         }
     }
 
@@ -94,6 +102,7 @@ impl Sample {
             loads: &self.loads,
             classes: &self.classes,
             sensitivity,
+            checkpoint: &self.checkpoint,
         })
     }
 }

@@ -1,0 +1,48 @@
+//! What reclaim and transitions cost, and how often to write a checkpoint, as text.
+
+use super::layout::{Columns, row};
+use super::paper::Paper;
+use crate::model::{Table, Value};
+
+/// Columns of a number and of a time.
+const COUNT_WIDTH: usize = 5;
+const TIME_WIDTH: usize = 10;
+
+/// The section; nothing where nothing was drilled.
+pub(super) fn transitions(paper: &mut Paper, tables: &[Table]) {
+    let find = |key: &str| tables.iter().find(|table| table.key == key && !table.rows.is_empty());
+    if let Some(table) = find("transitions") {
+        paper.heading(&table.title);
+        paper.paragraph("", &table.note);
+        costs(paper, table);
+    }
+    if let Some(table) = find("checkpoint_interval") {
+        paper.heading(&table.title);
+        paper.paragraph("", &table.note);
+        for cells in &table.rows {
+            let [rule, interval, lost] = cells.as_slice() else { continue };
+            let text =
+                format!("{}: {}, {} of the time is lost", rule.text, interval.text, lost.text);
+            paper.paragraph("• ", &text);
+        }
+    }
+}
+
+/// One line a part, under the direction that it belongs to.
+fn costs(paper: &mut Paper, table: &Table) {
+    let numbers = COUNT_WIDTH + 3 * TIME_WIDTH + 4 * 2;
+    let part = Columns { width: paper.width.saturating_sub(numbers).max(20), right: false };
+    let time = Columns { width: TIME_WIDTH, right: true };
+    let columns = [part, Columns { width: COUNT_WIDTH, right: true }, time, time, time];
+    let mut direction = "";
+    for cells in &table.rows {
+        let [towards, rest @ ..] = cells.as_slice() else { continue };
+        if towards.text != direction {
+            direction = &towards.text;
+            let head = [direction, "n", "p50", "p95", "max"].map(str::to_owned);
+            row(&columns, &head).iter().for_each(|line| paper.line(line));
+        }
+        let texts: Vec<String> = rest.iter().map(|value: &Value| value.text.clone()).collect();
+        row(&columns, &texts).iter().for_each(|line| paper.line(line));
+    }
+}
