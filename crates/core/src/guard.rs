@@ -108,7 +108,6 @@ fn beyond(values: &[f64], bound: f64) -> Option<f64> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 mod tests {
     use super::*;
     use crate::units::Share;

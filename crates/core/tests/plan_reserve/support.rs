@@ -33,6 +33,7 @@ pub(crate) fn inference(capacity: Option<ReplicaCapacity>) -> Inference {
         service_time: None,
         minimum_reserved: None,
         burst_reserve: None,
+        guard: None,
     }
 }
 

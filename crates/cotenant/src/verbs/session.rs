@@ -455,18 +455,15 @@ impl<'a> Session<'a> {
                 finish(writer, RunStatus::Complete)?;
                 Ok(RunStatus::Complete)
             }
-            Err(RunError::Stopped) => match decided() {
-                Some(reason) => {
-                    writer
-                        .finish_decided(&reason, now)
-                        .map_err(|error| evidence_failure(&error))?;
-                    Ok(RunStatus::Complete)
+            Err(RunError::Stopped) => {
+                if let Some(reason) = decided() {
+                    let ended = writer.finish_decided(&reason, now);
+                    ended.map_err(|error| evidence_failure(&error))?;
+                    return Ok(RunStatus::Complete);
                 }
-                None => {
-                    finish(writer, RunStatus::Interrupted)?;
-                    Ok(RunStatus::Interrupted)
-                }
-            },
+                finish(writer, RunStatus::Interrupted)?;
+                Ok(RunStatus::Interrupted)
+            }
             Err(RunError::Interrupted) => {
                 finish(writer, RunStatus::Interrupted)?;
                 Err(Failure::Interrupted(format!(

@@ -343,7 +343,6 @@ fn scaled(arrivals: &Arrivals, share: f64) -> Arrivals {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 mod tests {
     use super::*;
     use crate::trace::ColumnMap;
