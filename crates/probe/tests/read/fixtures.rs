@@ -267,6 +267,30 @@ pub(crate) const ALL: &[Fixture] = &[
         Some("cotenant"),
         "{\"format\":\"cotenant block\",\"version\":1,\"run\":\"r\",\"counts\":{\"requests\":12}}\n{\"kind\":\"requests\"}\n",
     ),
+    (
+        "S",
+        Slurm,
+        Some("Slurm"),
+        "JobID|State|ReqTRES|Elapsed|Partition\n7|COMPLETED|cpu=4,gres/gpu=2,mem=8G|00:10:00|gpu\n8|PREEMPTED|cpu=4,gres/gpu=1,mem=8G|1-00:00:00|gpu\n",
+    ),
+    (
+        "T",
+        Slurm,
+        Some("Slurm"),
+        "NodeName=g1 Arch=x86_64 CPUTot=64\n   Gres=gpu:h200:8(S:0-1)\n   State=IDLE ThreadsPerCore=1\n",
+    ),
+    (
+        "U",
+        Kubernetes,
+        Some("Kubernetes"),
+        "{\"kind\": \"Pod\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"p\", \"namespace\": \"n\"}, \"spec\": {\"containers\": [{\"name\": \"c\", \"resources\": {\"limits\": {\"nvidia.com/gpu\": \"2\"}}}]}, \"status\": {\"phase\": \"Running\"}}",
+    ),
+    (
+        "V",
+        Kueue,
+        Some("Kueue"),
+        "apiVersion: kueue.x-k8s.io/v1beta1\nkind: ClusterQueue\nmetadata:\n  name: cq\nspec:\n  cohort: all\n",
+    ),
 ];
 
 /// Files that are refused: name, bytes, what is said of them.

@@ -279,7 +279,7 @@ fn trainers_have_their_step_times() {
     let fsdp = reading("6-trainlogs/aws/pytorch_FSDP_kubernetes.txt").unwrap();
     number(&fsdp, "samples per second, max", 9.42, 1e-9);
     let state = reading("6-trainlogs/hf/NSLLM_trainer_state.json.gz").unwrap();
-    number(&state, "time of the run", 857_595.0988, 1e-6);
+    number(&state, "time of the run", 857_595.098_8, 1e-6);
     assert!(matches!(state.figure("step time"), Some(Figure::Absent(_))), "it has no clock");
     let restarted =
         reading("6-trainlogs/llamafactory/SFT-Training-LLM_trainer_log.jsonl.gz").unwrap();
