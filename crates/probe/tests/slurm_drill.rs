@@ -50,7 +50,8 @@ async fn a_requeued_job_gives_the_machine_back_and_goes_on() {
     };
     let rig = NeighbourRig {
         slurm: Some(slurm),
-        ready_within: Duration::from_secs(120),
+        // Slurm lets a requeued job wait for about two minutes before it may begin again.
+        ready_within: Duration::from_secs(300),
         memory_patience: Duration::from_secs(20),
         ..neighbour(folder.path(), "exit 1", Duration::from_secs(30))
     };

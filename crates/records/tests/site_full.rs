@@ -3,63 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 #![allow(clippy::unnecessary_wraps, reason = "the fields that they fill are optional")]
 
+mod site_support;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use cotenant_core::site::*;
 use cotenant_core::units::{Bytes, BytesPerSecond, Money, RatePerSecond, Share};
-use cotenant_records::site::{read_site, render};
-
-fn good(name: &str) -> Site {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/good").join(name);
-    read(&std::fs::read_to_string(path).unwrap())
-}
-
-fn read(text: &str) -> Site {
-    let (site, problems) = read_site("site.yaml", text.as_bytes());
-    assert!(problems.is_empty(), "{}", render(&problems, "site.yaml", text.as_bytes(), false));
-    site.unwrap()
-}
-
-const GIB: u64 = 1 << 30;
-
-fn gib(count: u64) -> Option<Bytes> {
-    Some(Bytes(count * GIB))
-}
-
-fn text(value: &str) -> Option<String> {
-    Some(value.to_owned())
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split(' ').map(str::to_owned).collect()
-}
-
-fn seconds(value: f64) -> Option<Duration> {
-    Some(Duration::from_secs_f64(value))
-}
-
-fn share(value: f64) -> Option<Share> {
-    Share::new(value)
-}
-
-fn launch(argv: &[&str]) -> Launch {
-    Launch {
-        argv: argv.iter().map(ToString::to_string).collect(),
-        cwd: None,
-        env: BTreeMap::new(),
-        ready: Ready { path: "/health".to_owned(), time_limit: Duration::from_mins(10) },
-    }
-}
-
-fn berlin() -> jiff::tz::TimeZone {
-    jiff::tz::TimeZoneDatabase::bundled().get("Europe/Berlin").unwrap()
-}
-
-fn at(text: &str) -> jiff::Timestamp {
-    text.parse().unwrap()
-}
+use site_support::{GIB, at, berlin, gib, good, launch, read, seconds, share, text, words};
 
 #[test]
 fn server() {
@@ -321,6 +273,7 @@ fn batch_and_render() {
                 lost_work: None,
                 mean_time_to_loss: None,
                 failure_share_max: None,
+                slurm: None,
             }),
             log: Some(TrainingLog {
                 format: LogFormat::Named(LogProducer::Cycles),
