@@ -2,6 +2,7 @@
 //! may make control groups the cases say so and are skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stderr, reason = "a case that is skipped says why")]
 
 mod support;
 

@@ -7,7 +7,6 @@
 //! SLURM_CONF=…/slurm.conf cargo test -p cotenant-probe --test slurm_drill
 //! ```
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 
 mod drill_support;
 mod support;
@@ -51,7 +50,7 @@ async fn a_requeued_job_gives_the_machine_back_and_goes_on() {
     let rig = NeighbourRig {
         slurm: Some(slurm),
         // Slurm lets a requeued job wait for about two minutes before it may begin again.
-        ready_within: Duration::from_secs(300),
+        ready_within: Duration::from_mins(5),
         memory_patience: Duration::from_secs(20),
         ..neighbour(folder.path(), "exit 1", Duration::from_secs(30))
     };

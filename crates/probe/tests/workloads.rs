@@ -3,13 +3,16 @@
 //! They are found through COTENANT_WORKLOADS (`workloads/install`); without it, or where one of them is
 //! not installed, a test says so and passes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says why")]
 
 mod workload_support;
 
 use std::time::Duration;
 
 use cotenant_core::evidence::{Outcome, RequestRecord, TokenSource};
-use cotenant_probe::engine_metrics::{EngineKind, Quantity, identify, interval, scraped};
+use cotenant_probe::engine_metrics::{
+    DurationHistogram, EngineKind, Quantity, identify, interval, scraped,
+};
 use cotenant_probe::http;
 use cotenant_probe::load::{LoadResult, TargetSpec};
 use cotenant_probe::measure::target_of;
@@ -62,7 +65,8 @@ async fn engine_agrees(name: &str, metrics_port: u16, expected: EngineKind, vers
             within_buckets(quantity, told, &seen);
         }
     }
-    if let Some(told) = account.durations.get(&Quantity::InterToken).and_then(|told| told.mean_s())
+    if let Some(told) =
+        account.durations.get(&Quantity::InterToken).and_then(DurationHistogram::mean_s)
     {
         let gaps: Vec<f64> = result
             .gaps
@@ -86,11 +90,7 @@ fn since_sent(result: &LoadResult, end_ns: fn(&RequestRecord) -> Option<u64>) ->
 
 /// The client sees each moment a little after the engine: of the client's times no more lie below a
 /// bound of the engine's buckets than of the engine's, and no fewer below that bound and the delay.
-fn within_buckets(
-    quantity: Quantity,
-    told: &cotenant_probe::engine_metrics::DurationHistogram,
-    seen: &[f64],
-) {
+fn within_buckets(quantity: Quantity, told: &DurationHistogram, seen: &[f64]) {
     assert_eq!(told.count as usize, seen.len(), "{quantity:?}");
     let below = |limit: f64| seen.iter().filter(|value| **value <= limit).count() as f64;
     for (bound_s, count) in told.bounds_s.iter().zip(&told.cumulative) {

@@ -3,6 +3,7 @@
 //! `cargo run -p cotenant-report --example sample_report -- FOLDER`
 
 #[path = "../tests/report/support/mod.rs"]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod support;
 
 use std::path::PathBuf;

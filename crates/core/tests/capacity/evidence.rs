@@ -49,7 +49,7 @@ fn looks_of_one_stack_pool_over_runs_and_those_of_another_are_named() {
     let mut other = two.clone();
     other.fingerprint.0.insert(Aspect::Driver, "590.2".into());
     let now = of(&site, &[one.clone(), other]);
-    assert_eq!(now.runs, [two.id.clone()]);
+    assert_eq!(now.runs, std::slice::from_ref(&two.id));
     assert!(now.stale[0].why.contains("driver") && now.stale[0].run == one.id, "{now:#?}");
 
     // The trainer is no part of inference alone.

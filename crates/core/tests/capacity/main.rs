@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 #![allow(dead_code, reason = "the support is shared with other tests")]
+#![allow(clippy::format_push_string, reason = "the support prints short texts")]
 
 mod coverage;
 mod evidence;

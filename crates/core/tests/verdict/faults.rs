@@ -51,11 +51,8 @@ fn declared(availability: f64, faults: Option<Faults>) -> Site {
     site
 }
 
-fn faults(per_month: f64, recovery_min: Option<u64>) -> Option<Faults> {
-    Some(Faults {
-        per_month,
-        recovery: recovery_min.map(|minutes| Duration::from_secs(60 * minutes)),
-    })
+fn faults(per_month: f64, recovery_min: Option<u64>) -> Faults {
+    Faults { per_month, recovery: recovery_min.map(|minutes| Duration::from_secs(60 * minutes)) }
 }
 
 fn found(site: &Site, run: Run) -> Finding {
@@ -68,12 +65,12 @@ fn found(site: &Site, run: Run) -> Finding {
 fn faults_that_never_reach_inference_pass_within_their_bound() {
     // None of 59: the upper bound is 1 − 0.05^(1/59) = 4.95 %. Two a month of five minutes each are
     // at most 0.5 bad minutes; the target leaves 43.2 − 4.3.
-    let finding = found(&declared(0.999, faults(2.0, Some(5))), run(59, 0));
+    let finding = found(&declared(0.999, Some(faults(2.0, Some(5)))), run(59, 0));
     assert_eq!(finding.ruling, Ruling::Pass, "{}", finding.explanation);
     assert!(finding.explanation.contains("0.0 to 0.5 bad minutes"), "{}", finding.explanation);
     assert!(finding.blind_spot.unwrap().contains("1 of 59"));
     // With three faults seen the bound is 63 %: too little for a target that leaves 4 minutes.
-    let finding = found(&declared(0.9998, faults(2.0, Some(5))), run(3, 0));
+    let finding = found(&declared(0.9998, Some(faults(2.0, Some(5)))), run(3, 0));
     assert_eq!(finding.ruling, Ruling::NotProven, "{}", finding.explanation);
     assert!(finding.missing[0].remedy.contains("--tests faults"));
 }
@@ -81,11 +78,11 @@ fn faults_that_never_reach_inference_pass_within_their_bound() {
 #[test]
 fn faults_that_reach_inference_fail_where_they_cost_more_than_the_target_leaves() {
     // Six of six reached it, for 10 s each: at least 60.7 % of faults (0.05^(1/6)).
-    let finding = found(&declared(0.999, faults(1_000.0, None)), run(6, 6));
+    let finding = found(&declared(0.999, Some(faults(1_000.0, None))), run(6, 6));
     assert_eq!(finding.ruling, Ruling::Fail, "{}", finding.explanation);
     assert!(finding.explanation.contains("6 of 6"), "{}", finding.explanation);
     // Rare ones cost little.
-    let finding = found(&declared(0.999, faults(1.0, None)), run(6, 6));
+    let finding = found(&declared(0.999, Some(faults(1.0, None))), run(6, 6));
     assert_eq!(finding.ruling, Ruling::Pass, "{}", finding.explanation);
 }
 
@@ -93,8 +90,8 @@ fn faults_that_reach_inference_fail_where_they_cost_more_than_the_target_leaves(
 fn what_is_not_declared_or_not_tried_is_open() {
     for (site, run, word) in [
         (declared(0.999, None), run(3, 0), "how often"),
-        (declared(0.999, faults(1.0, None)), run(3, 0), "how long"),
-        (declared(0.999, faults(1.0, Some(5))), run(0, 0), "none was tried"),
+        (declared(0.999, Some(faults(1.0, None))), run(3, 0), "how long"),
+        (declared(0.999, Some(faults(1.0, Some(5)))), run(0, 0), "none was tried"),
     ] {
         let finding = found(&site, run);
         assert_eq!(finding.ruling, Ruling::NotProven);

@@ -30,9 +30,9 @@ pub(crate) fn run(options: &MeasureOptions, printer: &Printer) -> Result<Code, F
     let evidence = options.evidence.clone().unwrap_or_else(|| file.evidence());
     let code = with_interrupt(async |interrupt| {
         if options.resume {
-            resume(options, &file, &evidence, interrupt, *printer).await
+            Box::pin(resume(options, &file, &evidence, interrupt, *printer)).await
         } else {
-            measure(options, &file, &evidence, interrupt, *printer).await
+            Box::pin(measure(options, &file, &evidence, interrupt, *printer)).await
         }
     })?;
     Ok(code)

@@ -55,7 +55,7 @@ pub(crate) fn run(options: &TryOptions, printer: &Printer) -> Result<Code, Failu
     }
     prepare_folder(&options.out)?;
     with_interrupt(async |interrupt| {
-        Try { options, printer: *printer, began, total, interrupt }.run().await
+        Box::pin(Try { options, printer: *printer, began, total, interrupt }.run()).await
     })
 }
 

@@ -62,7 +62,7 @@ pub fn target_of(engine: Option<EngineKind>, mut spec: TargetSpec) -> TargetSpec
 
 /// The path on which an engine says that it is ready, where the site leaves it at its default: Triton
 /// has another one than all the others.
-pub fn ready_path<'r>(engine: Option<EngineKind>, ready: &'r Ready) -> &'r str {
+pub fn ready_path(engine: Option<EngineKind>, ready: &Ready) -> &str {
     let is_triton = matches!(engine, Some(EngineKind::Triton | EngineKind::TensorRtLlmOnTriton));
     if is_triton && ready.path == Ready::PATH_DEFAULT { "/v2/health/ready" } else { &ready.path }
 }
@@ -97,6 +97,7 @@ pub(super) mod tests {
             minimum_reserved: None,
             burst_reserve: None,
             guard: None,
+            sleep: None,
         }
     }
 

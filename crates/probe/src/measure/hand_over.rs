@@ -98,11 +98,10 @@ pub(super) async fn drive(
             {
                 drill.engine_ready_s = Some(since_ns as f64 / 1e9);
             }
-            Ok(()) => {}
             Err(why) if drill.failure.is_none() => {
                 drill.failure = Some(format!("inference did not come back: {why}"));
             }
-            Err(_) => {}
+            Ok(()) | Err(_) => {}
         }
     }
     down?;

@@ -87,7 +87,7 @@ impl MigManager {
             }
             tokio::time::sleep(self.pause).await;
         }
-        Err(self.stuck(&last, limit, silence))
+        Err(Self::stuck(&last, limit, silence))
     }
 
     /// Success is a word: the node must also offer what the configuration makes.
@@ -131,7 +131,7 @@ impl MigManager {
     }
 
     /// What a change that did not end in time is stuck at.
-    fn stuck(&self, node: &Node, limit: Duration, silence: Option<String>) -> String {
+    fn stuck(node: &Node, limit: Duration, silence: Option<String>) -> String {
         let state = node.labels.get(STATE_LABEL).map_or("", String::as_str);
         let paused: Vec<&str> = node
             .labels
@@ -273,7 +273,7 @@ mod tests {
         node(&[(STATE_LABEL, "success")], &[("nvidia.com/mig-1g.10gb", "7")])
     }
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     #[tokio::test]
     async fn a_change_goes_through_its_states_to_devices() {

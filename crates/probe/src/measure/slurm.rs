@@ -114,8 +114,7 @@ impl SlurmRig {
 
 /// The number of a job in what a submission prints: `42`, `42;cluster`, `Submitted batch job 42`.
 fn job_number(said: &str) -> Option<u64> {
-    let words = said.split(|c: char| c.is_whitespace() || c == ';');
-    words.filter_map(|word| word.parse().ok()).next()
+    said.split(|c: char| c.is_whitespace() || c == ';').find_map(|word| word.parse().ok())
 }
 
 /// Processes of a job on this machine, told by the environment that Slurm gives them.

@@ -20,16 +20,16 @@ use cotenant_probe::progress_log::formats::{Format, LogReader};
 use cotenant_probe::progress_log::{ProgressReader, TrainerEvent, TrainerLog, TrainerPatterns};
 
 /// A cold start of vLLM on a machine that other work keeps busy.
-const READY_WITHIN: Duration = Duration::from_secs(300);
+const READY_WITHIN: Duration = Duration::from_mins(5);
 
 /// Where the workloads are, if this one is installed; else the reason is printed.
 pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os("COTENANT_WORKLOADS").map(PathBuf::from) else {
-        println!("skipped: COTENANT_WORKLOADS is not set (workloads/README.md)");
+        eprintln!("skipped: COTENANT_WORKLOADS is not set (workloads/README.md)");
         return None;
     };
     if !folder.join(name).join("installed").exists() {
-        println!("skipped: {name} is not installed in {}", folder.display());
+        eprintln!("skipped: {name} is not installed in {}", folder.display());
         return None;
     }
     Some(folder)

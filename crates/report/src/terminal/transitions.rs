@@ -40,9 +40,13 @@ fn costs(paper: &mut Paper, table: &Table) {
         if towards.text != direction {
             direction = &towards.text;
             let head = [direction, "n", "p50", "p95", "max"].map(str::to_owned);
-            row(&columns, &head).iter().for_each(|line| paper.line(line));
+            for line in row(&columns, &head) {
+                paper.line(&line);
+            }
         }
         let texts: Vec<String> = rest.iter().map(|value: &Value| value.text.clone()).collect();
-        row(&columns, &texts).iter().for_each(|line| paper.line(line));
+        for line in row(&columns, &texts) {
+            paper.line(&line);
+        }
     }
 }

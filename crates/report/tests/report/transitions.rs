@@ -1,4 +1,5 @@
 //! What reclaim and transitions cost, against values worked out by hand.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 
 use cotenant_core::evidence::{ChangeKind, ChangePart, Direction, HandChange};
 use cotenant_report::{Report, State, Table, Value};

@@ -135,7 +135,9 @@ async fn drill(
         // A neighbour that does not start again has answered the question: its drill says so.
         Err(Failure::World { message, hint }) if answered(evidence, &id) => {
             printer.note(&format!("run {id} ends here: {message}"));
-            hint.into_iter().for_each(|hint| printer.note(&hint));
+            if let Some(hint) = hint {
+                printer.note(&hint);
+            }
             Ok(())
         }
         Err(failure) => Err(failure),
