@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct StressSettings {
     /// Which resource, by [`Stressor::key`].
     pub stressor: String,
-    /// Mean rate to keep, in the stressor's [`unit`]; `None` for as much as goes.
+    /// Mean rate to keep, in the stressor's [`unit`](fn@super::unit); `None` for as much as goes.
     pub rate: Option<f64>,
     /// Threads that use the resource, or pairs of them for the network.
     pub threads: u32,
