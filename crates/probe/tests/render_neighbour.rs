@@ -80,7 +80,7 @@ fn rig(mock: &MockServer, folder: &std::path::Path) -> Rig {
         name: "film".to_owned(),
         launch,
         idle: Priority { nice: None, idle: true },
-        ready_within: Duration::from_secs(60),
+        ready_within: Duration::from_mins(1),
         log: ProgressReader::Known {
             reader: Box::new(LogReader::new(Format::Cycles)),
             checkpoint: None,
