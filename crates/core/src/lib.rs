@@ -9,6 +9,7 @@ pub mod demand;
 pub mod evidence;
 pub mod gpu;
 pub mod guard;
+pub mod machine;
 pub mod method;
 pub mod observed;
 pub mod plan;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use cotenant_core::units::Bytes;
+use cotenant_probe::machine::EnginePorts;
 
 /// May this GPU server serve production inference and also train, batch or render?
 ///
@@ -22,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Show the whole method on this machine: real inference and real training, alone and together
     Try(TryOptions),
+    /// Write a site file from what is found on this machine
+    Init(InitOptions),
     /// Check a site file: every problem at once, each with its place
     Check(CheckOptions),
     /// Say what a file is and print its numbers: metrics, logs, results, GPUs, schedulers, traces
@@ -69,6 +72,23 @@ pub(crate) struct TryOptions {
     /// Seed of arrivals, lengths and the order of blocks
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitOptions {
+    /// The file to write; `-` prints it
+    #[arg(default_value = "site.yaml")]
+    pub(crate) file: PathBuf,
+    /// Write over a file that exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Ports of this machine to ask for an engine, with GETs alone: `all` that listen on the loopback,
+    /// `none`, or a list such as `8000,8001`
+    #[arg(long, default_value = "all", value_parser = engine_ports)]
+    pub(crate) engines: EnginePorts,
+    /// Form of the answer: `text` writes the file, `json` prints what was found and writes nothing
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
 }
 
 #[derive(Debug, Args)]
@@ -354,5 +374,18 @@ fn bytes(text: &str) -> Result<Bytes, String> {
         Ok(bytes) if bytes.0 >= 1 << 20 => Ok(bytes),
         Ok(_) => Err("at least 1 MiB is needed".into()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+fn engine_ports(text: &str) -> Result<EnginePorts, String> {
+    match text {
+        "all" => Ok(EnginePorts::All),
+        "none" => Ok(EnginePorts::Nobody),
+        list => list
+            .split(',')
+            .map(|port| port.trim().parse::<u16>().ok().filter(|port| *port > 0))
+            .collect::<Option<Vec<u16>>>()
+            .map(EnginePorts::These)
+            .ok_or_else(|| "`all`, `none`, or ports such as `8000,8001` are needed".to_owned()),
     }
 }

@@ -37,6 +37,7 @@ fn run() -> ExitCode {
     let printer = Printer::new(cli.quiet);
     let outcome = match cli.verb {
         Verb::Try(options) => verbs::try_out::run(&options, &printer),
+        Verb::Init(options) => verbs::init::run(&options, &printer),
         Verb::Check(options) => verbs::check::run(&options, &printer),
         Verb::Read(options) => verbs::read::run(&options, &printer),
         Verb::Demand(options) => verbs::demand::run(&options, &printer),

@@ -15,9 +15,10 @@ use support::sites::PLAIN;
 use support::{PATIENCE, workspace};
 use tempfile::TempDir;
 
-const VERBS: [&[&str]; 14] = [
+const VERBS: [&[&str]; 15] = [
     &[],
     &["try"],
+    &["init"],
     &["check"],
     &["read"],
     &["demand"],

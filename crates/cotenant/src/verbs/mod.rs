@@ -5,6 +5,7 @@ pub(crate) mod demand;
 pub(crate) mod engine;
 pub(crate) mod exclude;
 pub(crate) mod histories;
+pub(crate) mod init;
 pub(crate) mod judged;
 pub(crate) mod measure;
 pub(crate) mod plan;

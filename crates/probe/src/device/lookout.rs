@@ -1,23 +1,18 @@
 //! A look at the GPUs of this machine: NVML first, then `nvidia-smi`, each bounded in time.
 
-use std::io::Read as _;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use thiserror::Error;
 
 use super::nvml::{NvmlLibrary, describe};
 use super::smi::{DeviceDocument, DeviceReport, read};
+use crate::tool;
 
 /// How long NVML, and each command of `nvidia-smi`, may take. A driver without persistence mode wakes one
 /// GPU after the other, at a few seconds each.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-/// Bytes of output that are read. Eight GPUs of many processes print some 200 kB.
-const OUTPUT_BYTES_MAX: u64 = 32 << 20;
 
 /// The devices cannot be read in any way.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -119,56 +114,21 @@ impl Lookout {
         Ok(report)
     }
 
-    /// What a command prints. Its end is waited for on a thread that owns it; one that takes too long is
-    /// killed.
+    /// What a command of the tool prints. One that ends with a fault and still prints a whole document,
+    /// as it does where one of several GPUs is lost, has answered.
     fn run(&self, arguments: &[&str]) -> Result<String, String> {
-        let shown = format!("{} {}", self.nvidia_smi.display(), arguments.join(" "));
-        let mut child = Command::new(&self.nvidia_smi)
-            .args(arguments)
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("`{shown}` cannot be started: {error}"))?;
-        let pidfd = i32::try_from(child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        let (sender, receiver) = channel();
-        let gather = move || {
-            let mut text = Vec::new();
-            let printed = match child.stdout.take() {
-                Some(out) => out.take(OUTPUT_BYTES_MAX).read_to_end(&mut text),
-                None => Ok(0),
+        let told = |reason: String| {
+            let hint = if reason.ends_with("was killed") {
+                "; look for Xid lines in the kernel's log"
+            } else {
+                ""
             };
-            let ended = child.wait();
-            drop(sender.send(printed.and(ended).map(|status| (status, text))));
+            reason + hint
         };
-        std::thread::Builder::new()
-            .name("nvidia-smi".to_owned())
-            .spawn(gather)
-            .map_err(|error| format!("no thread can be started: {error}"))?;
-        match receiver.recv_timeout(self.patience) {
-            Ok(Ok((status, text))) => {
-                let text = String::from_utf8_lossy(&text).into_owned();
-                if status.success() || read(&text).is_ok() {
-                    return Ok(text);
-                }
-                let said = text.lines().find(|line| !line.trim().is_empty());
-                Err(format!("`{shown}` ended with {status}: «{}»", said.unwrap_or_default().trim()))
-            }
-            Ok(Err(error)) => Err(format!("`{shown}`: {error}")),
-            Err(_) => {
-                // One that does not obey even this is held by the driver: nothing more can be done.
-                if let Some(process) = pidfd {
-                    let _ = pidfd_send_signal(process, Signal::KILL);
-                }
-                Err(format!(
-                    "`{shown}` did not end within {} s and was killed; look for Xid lines in the kernel's log",
-                    self.patience.as_secs_f64()
-                ))
-            }
+        let printed = tool::run(&self.nvidia_smi, arguments, self.patience).map_err(told)?;
+        if printed.status.success() || read(&printed.text).is_ok() {
+            return Ok(printed.text);
         }
+        Err(printed.failure())
     }
 }

@@ -84,14 +84,14 @@ fn parse_any_mount(line: &str) -> Option<(CgroupMount, &str)> {
 }
 
 /// Undoes the octal escapes of mountinfo (space, tab, newline, backslash).
-fn unescape(field: &str) -> String {
+pub(super) fn unescape(field: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(field.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
 }
 
 /// Folders of the own group and of all above it that can be seen, own first.
-fn levels(mount: &CgroupMount, own: &str) -> Vec<String> {
+pub(super) fn levels(mount: &CgroupMount, own: &str) -> Vec<String> {
     // Without a namespace of its own a container sees the host's path, of which the mount shows the
     // part below its root. A path outside the root (it begins with `/..`) has no folder here: the
     // mount's root is then the nearest that binds.

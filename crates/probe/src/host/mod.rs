@@ -11,6 +11,7 @@ mod disk;
 mod facts;
 mod listener;
 mod memory;
+mod memory_limit;
 mod network;
 mod pressure;
 mod process;
@@ -28,6 +29,7 @@ pub use facts::{
 };
 pub use listener::{listeners, parse_listening_inodes};
 pub use memory::parse_memory;
+pub use memory_limit::memory_limit;
 pub use network::parse_network;
 pub use pressure::{PressureTotals, parse_pressure};
 pub use process::{Identity, ProcessStat, ProcessTable, parse_process_stat, read_process};

@@ -10,6 +10,7 @@ mod build;
 mod coverage;
 mod cross;
 mod deadline;
+mod draft;
 mod fields;
 mod form;
 mod nearest;
@@ -25,6 +26,7 @@ mod tree;
 mod view;
 mod walk;
 
+pub use draft::{draft, open_points};
 pub use form::{FilledForm, FormRow, FormSection, filled_form};
 pub use problem::{Label, Problem, Severity, Span, has_errors};
 pub use read::{PROBLEMS_MAX, SITE_FILE_BYTES_MAX, read_site};

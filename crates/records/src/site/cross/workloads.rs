@@ -60,6 +60,17 @@ fn tokens(view: View<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
+/// "None may fail" is refuted by one failure and proven by no number of requests.
+fn no_failure_at_all(objectives: View<'_>, problems: &mut Vec<Problem>) {
+    if objectives.share("error_rate").is_some_and(|share| share.value() == 0.0) {
+        problems.push(
+            Problem::warning("unprovable", "no number of requests proves that none ever fails")
+                .at(value_span(objectives, "error_rate"), "the verdict stays NOT PROVEN")
+                .hint("write the share that may fail, such as `error_rate: 0.1 %`"),
+        );
+    }
+}
+
 /// Without an objective there is no question to answer.
 fn objectives(view: View<'_>, what: &str, problems: &mut Vec<Problem>) {
     let Some(group) = view.group("objectives") else { return };
@@ -70,6 +81,7 @@ fn objectives(view: View<'_>, what: &str, problems: &mut Vec<Problem>) {
                 .hint("without an objective there is nothing to pass"),
         );
     }
+    no_failure_at_all(group, problems);
     if let Some(share) = group.node("on_time_share")
         && !group.group("deadline").is_some_and(|deadline| deadline.has("weekly"))
     {
