@@ -3,10 +3,20 @@
 //! server's own record. `cargo run --release -p cotenant-probe --example client_bench`
 //!
 //! Read the figures together with the load average that is printed above them.
+//!
+//! Each half also runs alone, on whatever core it is given, beside other clients:
+//!
+//! ```text
+//! client_bench --serve PORT FIRST_MS SPREAD_MS GAP_MS       until its standard input closes
+//! client_bench --load URL STREAMS REQUESTS TOKENS RATE FILE
+//! ```
+//!
+//! The server prints its URL at the start and, at the end, what it was to do and what it did. The
+//! client sends at a constant rate (0: a closed loop) and writes every time it stamped.
 #![expect(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::error::Error;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -27,8 +37,16 @@ const CLIENT_CORE: usize = 1;
 fn main() -> Result<(), Anything> {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
-        Some("serve") => serve_on_core(&arguments[2..]),
+        Some("serve") => {
+            pin_thread(SERVER_CORE)?;
+            serve_until_closed(0, &arguments[2..], std::io::stdin(), std::io::stdout())
+        }
         Some("load") => load_on_core(&arguments[2..]),
+        Some("--serve") => {
+            let port = arguments.get(2).ok_or(SERVE_USAGE)?.parse()?;
+            serve_until_closed(port, &arguments[3..], std::io::stdin(), std::io::stdout())
+        }
+        Some("--load") => load_to_file(&arguments[2..]),
         _ => bench(),
     }
 }
@@ -156,37 +174,53 @@ impl Server {
     }
 }
 
-fn serve_on_core(arguments: &[String]) -> Result<(), Anything> {
-    pin_thread(SERVER_CORE)?;
-    let ms = |at: usize| -> Result<Duration, Anything> {
-        let text = arguments.get(at).ok_or("serve FIRST SPREAD GAP")?;
-        Ok(Duration::from_millis(text.parse()?))
-    };
+const SERVE_USAGE: &str = "--serve PORT FIRST_MS SPREAD_MS GAP_MS";
+const LOAD_USAGE: &str = "--load URL STREAMS REQUESTS TOKENS RATE FILE";
+
+/// Serves until `input` ends. Its first line of output is its URL, its last a JSON object.
+fn serve_until_closed(
+    port: u16,
+    arguments: &[String],
+    mut input: impl Read + Send + 'static,
+    mut output: impl Write,
+) -> Result<(), Anything> {
+    let ms =
+        |at: usize| -> Result<u64, Anything> { Ok(arguments.get(at).ok_or(SERVE_USAGE)?.parse()?) };
+    let (first_token_ms, spread_ms, token_gap_ms) = (ms(0)?, ms(1)?, ms(2)?);
     let options = MockOptions {
-        first_token: ms(0)?,
-        first_token_spread: ms(1)?,
-        token_gap: ms(2)?,
+        first_token: Duration::from_millis(first_token_ms),
+        first_token_spread: Duration::from_millis(spread_ms),
+        token_gap: Duration::from_millis(token_gap_ms),
         ..MockOptions::default()
     };
     raise_open_files()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async move {
+    let seen = runtime.block_on(async {
         let listener = tokio::net::TcpSocket::new_v4()?;
-        listener.bind("127.0.0.1:0".parse()?)?;
+        listener.set_reuseaddr(true)?;
+        listener.bind(([127, 0, 0, 1], port).into())?;
         let listener = listener.listen(4096)?;
-        println!("http://{}", listener.local_addr()?);
+        let url = format!("http://{}", listener.local_addr()?);
+        writeln!(output, "{url}")?;
+        output.flush()?;
         let (closed, until_closed) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
             // Ends when the parent closes the pipe or dies.
-            let _ = std::io::stdin().read_to_end(&mut Vec::new());
-            let _ = closed.send(());
+            let _ = input.read_to_end(&mut Vec::new());
+            let _ = closed.send(server_stats(&url));
         });
         tokio::select! {
-            () = serve(listener, options) => {}
-            _ = until_closed => {}
+            () = serve(listener, options) => Err("the server ended".into()),
+            stats = until_closed => stats?,
         }
-        Ok(())
-    })
+    })?;
+    let intended = serde_json::json!({
+        "first_token_ms": first_token_ms,
+        "first_token_spread_ms": spread_ms,
+        "token_gap_ms": token_gap_ms,
+    });
+    writeln!(output, "{}", serde_json::json!({ "intended": intended, "seen": seen }))?;
+    Ok(())
 }
 
 fn raise_open_files() -> Result<(), Anything> {
@@ -197,36 +231,77 @@ fn raise_open_files() -> Result<(), Anything> {
 }
 
 fn load_on_core(arguments: &[String]) -> Result<(), Anything> {
-    let url = arguments.first().ok_or("load URL STREAMS REQUESTS TOKENS RATE")?;
-    let number = |at: usize| -> Result<u32, Anything> {
-        Ok(arguments.get(at).ok_or("load URL STREAMS REQUESTS TOKENS RATE")?.parse()?)
-    };
-    let (streams, requests, tokens, rate) = (number(1)?, number(2)?, number(3)?, number(4)?);
-    let (arrivals, seconds) = if rate == 0 {
+    let asked = Asked::of(arguments)?;
+    let rate_per_s = asked.rate_per_s;
+    let result = load(&asked, Arrivals::Poisson { rate_per_s }, Some(CLIENT_CORE))?;
+    let memory_kib = peak_memory_kib();
+    let server: MockStats = server_stats(&asked.url)?;
+    print_result(&result, &server, memory_kib, asked.streams, asked.tokens);
+    Ok(())
+}
+
+fn load_to_file(arguments: &[String]) -> Result<(), Anything> {
+    let asked = Asked::of(arguments)?;
+    let file = arguments.get(5).ok_or(LOAD_USAGE)?;
+    let rate_per_s = asked.rate_per_s;
+    let result = load(&asked, Arrivals::Constant { rate_per_s }, None)?;
+    let gaps: Vec<&[u32]> = result.gaps.iter().map(|gaps| gaps.gaps_us.as_slice()).collect();
+    let record = serde_json::json!({
+        "requests": result.requests.len(),
+        "completed": result.requests.iter().filter(|record| record.outcome.is_complete()).count(),
+        "first_token_us": first_tokens(&result, |record| record.sent_ns),
+        "first_token_from_due_us": first_tokens(&result, |record| Some(record.intended_ns)),
+        "chunk_gaps_us": gaps,
+    });
+    std::fs::write(file, record.to_string())?;
+    Ok(())
+}
+
+/// A load as asked for on the command line.
+struct Asked {
+    url: String,
+    streams: u32,
+    requests: u32,
+    tokens: u32,
+    /// 0: a closed loop.
+    rate_per_s: f64,
+}
+
+impl Asked {
+    fn of(arguments: &[String]) -> Result<Self, Anything> {
+        let text = |at: usize| arguments.get(at).ok_or(LOAD_USAGE);
+        Ok(Self {
+            url: text(0)?.clone(),
+            streams: text(1)?.parse()?,
+            requests: text(2)?.parse()?,
+            tokens: text(3)?.parse()?,
+            rate_per_s: text(4)?.parse()?,
+        })
+    }
+}
+
+/// Runs a load; `open` is how requests arrive where a rate is asked for.
+fn load(asked: &Asked, open: Arrivals, core: Option<usize>) -> Result<LoadResult, Anything> {
+    let &Asked { streams, requests, rate_per_s, .. } = asked;
+    let (arrivals, seconds) = if rate_per_s == 0.0 {
         (Arrivals::ClosedLoop { users: streams, think: Duration::ZERO, requests }, 1.0)
     } else {
-        let rate_per_s = f64::from(rate);
-        (Arrivals::Poisson { rate_per_s }, f64::from(requests) / rate_per_s)
+        (open, f64::from(requests) / rate_per_s)
     };
     let lengths = Lengths::Drawn {
         prompt: LengthDistribution::Fixed(16),
-        output: LengthDistribution::Fixed(tokens),
+        output: LengthDistribution::Fixed(asked.tokens),
     };
     let plan = schedule(&LoadSpec::new(arrivals, lengths, Duration::from_secs_f64(seconds), 1))?;
     let spec = TargetSpec {
         prompt: PromptForm::Words { bytes_per_token: 4.0 },
-        ..TargetSpec::new(url.as_str(), "mock")
+        ..TargetSpec::new(asked.url.as_str(), "mock")
     };
     let target = Target::new(spec)?;
     let limits = Limits { streams_max: streams, connections_warm: streams, ..Limits::default() };
     let start = Instant::now() + Duration::from_millis(500);
-    let load =
-        run_on_thread(target, Arc::new(plan), limits, start, Cancel::new(), Some(CLIENT_CORE))?;
-    let result = load.join().map_err(|_| "the client panicked")??;
-    let memory_kib = peak_memory_kib();
-    let server: MockStats = server_stats(url)?;
-    print_result(&result, &server, memory_kib, streams, tokens);
-    Ok(())
+    let load = run_on_thread(target, Arc::new(plan), limits, start, Cancel::new(), core)?;
+    Ok(load.join().map_err(|_| "the client panicked")??)
 }
 
 fn print_result(
@@ -291,12 +366,16 @@ fn print_result(
 }
 
 fn first_token(result: &LoadResult, from: impl Fn(&RequestRecord) -> Option<u64>) -> TimeSummary {
+    TimeSummary::of(&mut first_tokens(result, from))
+}
+
+/// The times to the first token, microseconds, of the requests that had one.
+fn first_tokens(result: &LoadResult, from: impl Fn(&RequestRecord) -> Option<u64>) -> Vec<u32> {
     let time = |record: &RequestRecord| {
         let ns = record.first_token_ns?.saturating_sub(from(record)?);
         Some(u32::try_from(ns / 1000).unwrap_or(u32::MAX))
     };
-    let mut times: Vec<u32> = result.requests.iter().filter_map(time).collect();
-    TimeSummary::of(&mut times)
+    result.requests.iter().filter_map(time).collect()
 }
 
 fn compare(name: &str, client: TimeSummary, server: TimeSummary) {
@@ -338,4 +417,79 @@ fn server_stats(url: &str) -> Result<MockStats, Anything> {
     let text = String::from_utf8(answer)?;
     let (_, body) = text.split_once("\r\n\r\n").ok_or("no body")?;
     Ok(serde_json::from_str(body)?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn ask(url: &str, text: &str, until: &str) -> String {
+        let mut socket = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.write_all(text.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let mut piece = [0_u8; 4096];
+        while !String::from_utf8_lossy(&answer).ends_with(until) {
+            let read = socket.read(&mut piece).unwrap();
+            assert!(read > 0, "the answer ended early: {}", String::from_utf8_lossy(&answer));
+            answer.extend_from_slice(&piece[..read]);
+        }
+        String::from_utf8(answer).unwrap()
+    }
+
+    /// A server alone on a port answers a foreign client's looks and its request in the newer form,
+    /// counts the request alone, and tells at its end what it was to do and what it did.
+    #[test]
+    fn a_server_alone_tells_what_it_did() {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let (input, keep_open) = std::io::pipe().unwrap();
+        let (output, written) = std::io::pipe().unwrap();
+        let times = ["30", "0", "10"].map(str::to_owned);
+        let server = std::thread::spawn(move || serve_until_closed(port, &times, input, written));
+        let mut output = BufReader::new(output);
+        let mut url = String::new();
+        output.read_line(&mut url).unwrap();
+        assert_eq!(url.trim(), format!("http://127.0.0.1:{port}"));
+
+        let models = ask(url.trim(), "GET /v1/models HTTP/1.1\r\nhost: mock\r\n\r\n", "]}");
+        assert!(models.contains(r#""id":"mock""#), "{models}");
+        let nothing = ask(url.trim(), "GET /v1/none HTTP/1.1\r\nhost: mock\r\n\r\n", "}}");
+        assert!(nothing.starts_with("HTTP/1.1 404"), "{nothing}");
+        let words = r#"{"prompt":"one","max_tokens":2}"#;
+        let head = "POST /tokenize HTTP/1.1\r\nhost: mock\r\ncontent-length:";
+        let refused = ask(url.trim(), &format!("{head} {}\r\n\r\n{words}", words.len()), "}}");
+        assert!(refused.starts_with("HTTP/1.1 404"), "{refused}");
+        let body = r#"{"messages":[],"stream":true,"max_completion_tokens": 4}"#;
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: mock\r\ncontent-length:";
+        let request = format!("{head} {}\r\n\r\n{body}", body.len());
+        let answer = ask(url.trim(), &request, "0\r\n\r\n");
+        assert_eq!(answer.matches(r#""content":" tok""#).count(), 4);
+
+        drop(keep_open);
+        server.join().unwrap().unwrap();
+        let mut told = String::new();
+        output.read_to_string(&mut told).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["intended"]["first_token_ms"], 30);
+        assert_eq!(told["intended"]["token_gap_ms"], 10);
+        let seen: MockStats = serde_json::from_value(told["seen"].clone()).unwrap();
+        assert_eq!((seen.requests, seen.tokens, seen.streams_open_max), (1, 4, 1));
+        assert_eq!((seen.first_token.count, seen.chunk_gap.count), (1, 3));
+        // A machine under load makes times longer and never shorter than the schedule.
+        assert!(seen.first_token.p50_us >= 30_000, "{seen:?}");
+        let span_ns = seen.last_token_ns - seen.first_request_ns;
+        assert!(span_ns >= 60_000_000, "{seen:?}");
+        assert_eq!(seen.first_request_ns, seen.last_request_ns);
+        assert_eq!(seen.token_gap_mean.count, 1);
+    }
+
+    #[test]
+    fn what_is_missing_on_the_command_line_is_named() {
+        let error = load_to_file(&["http://127.0.0.1:1".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("--load URL STREAMS"), "{error}");
+    }
 }

@@ -14,6 +14,8 @@ const REQUEST_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) path: String,
+    /// Whether it asks for tokens: clients also look for models, health and a tokenizer.
+    pub(super) generates: bool,
     /// The answer tokens that were asked for.
     pub(super) max_tokens: u32,
     /// A number for prompt tokens: the bytes of the body, which is all that a mock can know.
@@ -64,20 +66,26 @@ fn content_length(head: &str) -> Option<usize> {
 
 fn request_of(head: &str, body: &[u8]) -> Request {
     let path = head.split_ascii_whitespace().nth(1).unwrap_or("/").to_owned();
-    let key = b"\"max_tokens\":";
-    let max_tokens = memmem::rfind(body, key).map_or(1, |at| {
-        let digits = &body[at + key.len()..];
-        digits
-            .iter()
-            .skip_while(|byte| **byte == b' ')
-            .take_while(|byte| byte.is_ascii_digit())
-            .fold(0_u32, |number, byte| {
-                number.saturating_mul(10).saturating_add(u32::from(byte - b'0'))
-            })
-    });
+    let max_tokens = number_at(body, b"\"max_tokens\":")
+        .or_else(|| number_at(body, b"\"max_completion_tokens\":"))
+        .unwrap_or(1);
     let chat = path.ends_with("/chat/completions");
     let triton = path.ends_with("/generate_stream");
-    Request { path, max_tokens, prompt_tokens: body.len() as u32, chat, triton }
+    let generates = triton || path.ends_with("/completions");
+    Request { path, generates, max_tokens, prompt_tokens: body.len() as u32, chat, triton }
+}
+
+/// The number after the last of these keys; `None` where there is no such key.
+fn number_at(body: &[u8], key: &[u8]) -> Option<u32> {
+    let digits = &body[memmem::rfind(body, key)? + key.len()..];
+    let number = digits
+        .iter()
+        .skip_while(|byte| **byte == b' ')
+        .take_while(|byte| byte.is_ascii_digit())
+        .fold(0_u32, |number, byte| {
+            number.saturating_mul(10).saturating_add(u32::from(byte - b'0'))
+        });
+    Some(number)
 }
 
 /// The head of a streamed answer.

@@ -135,8 +135,9 @@ async fn connection(mut socket: TcpStream, shared: Arc<Shared>) {
         let read = Instant::now();
         let next = match request.path.as_str() {
             "/stats" | "/forget" => control(&mut socket, &shared, &request.path).await,
+            path if !request.generates => look(&mut socket, path).await,
             _ => {
-                lock(&shared.recorder).open();
+                lock(&shared.recorder).open(monotonic_ns());
                 let next = answer(&mut socket, &shared, &request, read).await;
                 lock(&shared.recorder).close();
                 next
@@ -161,6 +162,26 @@ async fn control(socket: &mut TcpStream, shared: &Shared, path: &str) -> io::Res
     };
     socket.write_all(http::json_answer(200, &body).as_bytes()).await?;
     Ok(Next::KeepAlive)
+}
+
+/// Answers who only looks, and refuses what it does not know: nothing of it is in the record.
+async fn look(socket: &mut TcpStream, path: &str) -> io::Result<Next> {
+    let (status, body) = match path.trim_end_matches('/') {
+        "/v1/models" => (
+            200,
+            r#"{"object":"list","data":[{"id":"mock","object":"model","created":1700000000,"owned_by":"mock"}]}"#,
+        ),
+        "/health" | "/v1/health" => (200, "{}"),
+        _ => (404, r#"{"error":{"message":"the mock has no such page","type":"mock"}}"#),
+    };
+    socket.write_all(http::json_answer(status, body).as_bytes()).await?;
+    Ok(Next::KeepAlive)
+}
+
+/// The system's monotonic clock, which is the same in every process of a machine.
+fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
 async fn answer(
@@ -203,6 +224,7 @@ async fn stream(
     }
     wait_exactly(options, first_due).await?;
     let (mut sent, mut before) = (0, Before::Request(read));
+    let mut first_written = None;
     while sent < request.max_tokens {
         let size = options.tokens_per_chunk.clamp(1, request.max_tokens - sent);
         if let Some(next) = fault(socket, options.fault, sent, &mut out).await? {
@@ -223,6 +245,11 @@ async fn stream(
             recorder.tokens += u64::from(size);
         }
         before = Before::Chunk(now);
+        let first_written = *first_written.get_or_insert(now);
+        if sent == request.max_tokens {
+            let span = now.saturating_duration_since(first_written);
+            lock(&shared.recorder).last(monotonic_ns(), span, sent);
+        }
         socket.write_all(out.as_bytes()).await?;
         out.clear();
     }

@@ -54,8 +54,16 @@ pub struct MockStats {
     pub first_token: TimeSummary,
     /// Between two chunks with tokens written to one stream.
     pub chunk_gap: TimeSummary,
+    /// Of each stream of two tokens and more: (last token − first token) ÷ (tokens − 1).
+    pub token_gap_mean: TimeSummary,
     /// How late chunks were written, against the schedule.
     pub lateness: TimeSummary,
+    /// Monotonic time (`CLOCK_MONOTONIC`) at which the first request was read; 0 where none was.
+    pub first_request_ns: u64,
+    /// The same of the last request.
+    pub last_request_ns: u64,
+    /// Monotonic time at which the last token of a whole stream was written; 0 where none was.
+    pub last_token_ns: u64,
     /// CPU time of the serving thread since it started, seconds.
     pub cpu_s: f64,
 }
@@ -70,11 +78,20 @@ pub(super) struct Recorder {
     streams_open_max: u64,
     first_token_us: Vec<u32>,
     chunk_gap_us: Vec<u32>,
+    token_gap_mean_us: Vec<u32>,
     lateness_us: Vec<u32>,
+    first_request_ns: u64,
+    last_request_ns: u64,
+    last_token_ns: u64,
 }
 
 impl Recorder {
-    pub(super) fn open(&mut self) {
+    /// Notes a request, read at this monotonic time.
+    pub(super) fn open(&mut self, now_ns: u64) {
+        if self.requests == 0 {
+            self.first_request_ns = now_ns;
+        }
+        self.last_request_ns = now_ns;
         self.requests += 1;
         self.streams_open += 1;
         self.streams_open_max = self.streams_open_max.max(self.streams_open);
@@ -97,6 +114,15 @@ impl Recorder {
         }
     }
 
+    /// Notes the last token of a stream: its monotonic time, the time since the first one, and how
+    /// many there were.
+    pub(super) fn last(&mut self, now_ns: u64, span: Duration, tokens: u32) {
+        self.last_token_ns = now_ns;
+        if tokens > 1 {
+            keep(&mut self.token_gap_mean_us, span / (tokens - 1));
+        }
+    }
+
     pub(super) fn forget(&mut self) {
         let (streams_open, connections) = (self.streams_open, self.connections);
         *self = Self { connections, streams_open, ..Self::default() };
@@ -110,7 +136,11 @@ impl Recorder {
             streams_open_max: self.streams_open_max,
             first_token: TimeSummary::of(&mut self.first_token_us),
             chunk_gap: TimeSummary::of(&mut self.chunk_gap_us),
+            token_gap_mean: TimeSummary::of(&mut self.token_gap_mean_us),
             lateness: TimeSummary::of(&mut self.lateness_us),
+            first_request_ns: self.first_request_ns,
+            last_request_ns: self.last_request_ns,
+            last_token_ns: self.last_token_ns,
             cpu_s: cpu.as_secs_f64(),
         }
     }
