@@ -246,7 +246,7 @@ pub(crate) enum SchemaOf {
 pub(crate) struct MeasureOptions {
     /// The site file
     pub(crate) site: PathBuf,
-    /// Tests to run: a list of a, b, c, audit, capacity, reclaim, transition, sensitivity, burst and
+    /// Tests to run: a list of a, b, c, audit, capacity, reclaim, transition, sensitivity and
     /// faults
     #[arg(long, default_value = "a,b,c")]
     pub(crate) tests: String,

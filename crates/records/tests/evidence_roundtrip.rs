@@ -134,9 +134,9 @@ fn the_writer_refuses_what_was_not_planned() {
     refused(writer.write_resume(0, &resume()));
     assert_eq!(writer.finished(), [0, 1]);
     refused(writer.finish(RunStatus::Complete, at("2026-11-30T15:00:00Z")));
-    let mut empty = plan;
-    empty.schedule.clear();
-    refused(Store::open(root.path()).unwrap().create_run(&empty).map(|_| ()));
+    let mut disordered = plan;
+    disordered.schedule.swap(0, 1);
+    refused(Store::open(root.path()).unwrap().create_run(&disordered).map(|_| ()));
 }
 
 #[test]

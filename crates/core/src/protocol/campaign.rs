@@ -19,19 +19,16 @@ pub enum FieldTest {
     Faults,
     /// The highest rate at which inference alone meets its objectives.
     Capacity,
-    /// How fast the neighbour yields to a burst, and how fast both recover.
-    Burst,
 }
 
 impl FieldTest {
     /// Every test, in the order in which they run: what a later one relies on comes first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 6] = [
         Self::Audit,
         Self::Capacity,
         Self::Reclaim,
         Self::Transition,
         Self::Sensitivity,
-        Self::Burst,
         Self::Faults,
     ];
 
@@ -49,7 +46,6 @@ impl FieldTest {
             Self::Audit => "audit",
             Self::Faults => "faults",
             Self::Capacity => "capacity",
-            Self::Burst => "burst",
         }
     }
 }

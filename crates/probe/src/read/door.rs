@@ -81,7 +81,7 @@ const RECOGNISERS: [Recogniser; 16] = [
 /// let read_file = read("metrics.txt", text.as_bytes()).unwrap();
 /// assert_eq!(read_file.reading.kind, FileKind::MetricsScrape);
 /// let refused = read("notes.txt", "no numbers here\n".as_bytes()).unwrap_err();
-/// assert!(refused.to_string().starts_with("notes.txt: "));
+/// assert!(refused.to_string().starts_with("notes.txt:"));
 /// ```
 pub fn read(name: &str, input: impl Read) -> Result<ReadFile, FileRefusal> {
     let Content { packing, head, is_whole, mut rest, half_unit } = Content::open(name, input)?;

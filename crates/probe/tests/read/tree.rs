@@ -83,7 +83,7 @@ const TABLE: &[(&str, Expect)] = &[
     ("4-device-sched/slurm-lab/sdiag.json", Refused("")),
     ("4-device-sched/slurm-lab/*", Kind(Slurm, Some("Slurm"))),
     ("4-device-sched/slurm/sckyzo/readme.md", Refused("documentation")),
-    ("4-device-sched/slurm/*__provenance.txt", Refused("a text")),
+    ("4-device-sched/slurm/*__provenance.txt", Refused("a record of which commands")),
     (
         "4-device-sched/slurm/rivos_sacctmgr.txt",
         Refused("limits of sacctmgr without their heading"),

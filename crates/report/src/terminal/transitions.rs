@@ -7,6 +7,9 @@ use crate::model::{Table, Value};
 /// Columns of a number and of a time.
 const COUNT_WIDTH: usize = 5;
 const TIME_WIDTH: usize = 10;
+/// The least width of a part's name, and of a number beside it on a narrow terminal.
+const PART_WIDTH_MIN: usize = 20;
+const NARROW_WIDTH: usize = 7;
 
 /// The section; nothing where nothing was drilled.
 pub(super) fn transitions(paper: &mut Paper, tables: &[Table]) {
@@ -30,9 +33,12 @@ pub(super) fn transitions(paper: &mut Paper, tables: &[Table]) {
 
 /// One line a part, under the direction that it belongs to.
 fn costs(paper: &mut Paper, table: &Table) {
-    let numbers = COUNT_WIDTH + 3 * TIME_WIDTH + 4 * 2;
-    let part = Columns { width: paper.width.saturating_sub(numbers).max(20), right: false };
-    let time = Columns { width: TIME_WIDTH, right: true };
+    let numbers = |time: usize| COUNT_WIDTH + 3 * time + 4 * 2;
+    let fits = paper.width >= numbers(TIME_WIDTH) + PART_WIDTH_MIN;
+    let time = if fits { TIME_WIDTH } else { NARROW_WIDTH };
+    let part = paper.width.saturating_sub(numbers(time)).max(PART_WIDTH_MIN);
+    let part = Columns { width: part, right: false };
+    let time = Columns { width: time, right: true };
     let columns = [part, Columns { width: COUNT_WIDTH, right: true }, time, time, time];
     let mut direction = "";
     for cells in &table.rows {

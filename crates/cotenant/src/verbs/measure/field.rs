@@ -38,7 +38,6 @@ pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure
         FieldTest::Sensitivity => sensitivity::run(place).await,
         FieldTest::Reclaim => reclaim::run(Extent::Neighbour, place).await,
         FieldTest::Transition => reclaim::run(Extent::Whole, place).await,
-        _ => Err(Failure::input(format!("`{}` cannot be tested yet", test.name()))),
     }
 }
 
