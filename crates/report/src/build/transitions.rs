@@ -61,7 +61,7 @@ fn note(blocks: &[&Block]) -> String {
     let seen = blocks.len();
     let bound = clopper_pearson_upper(failed as f64, seen as f64, ALPHA).ok();
     let bound = bound.map_or_else(String::new, |bound| {
-        format!(", so at most {} % of changes of hands do (95 %)", format::percent(bound))
+        format!(", so at most {} of changes of hands do (95 %)", format::share(bound))
     });
     let inconsistent = blocks.iter().any(|block| {
         let drill = block.drill.as_ref().and_then(ReclaimDrill::unexplained_s);
