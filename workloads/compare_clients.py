@@ -110,12 +110,14 @@ def aiperf_result(at):
 
 
 def guidellm_command(folder, url, level, at, bench):
-    data = f"prompt_tokens={PROMPT_TOKENS},output_tokens={level.tokens}"
+    data = f"kind=synthetic_text,prompt_tokens={PROMPT_TOKENS},output_tokens={level.tokens}"
     return [
-        folder / "guidellm/venv/bin/guidellm", "benchmark", "run", "--target", url, "--model", "mock",
-        "--processor", folder / "tokenizer", "--profile", "constant", "--rate", f"{level.rate:.6f}",
-        "--max-requests", str(level.requests), "--data", data, "--output-dir", at, "--outputs", "json",
-        "--disable-console",
+        folder / "guidellm/venv/bin/guidellm", "run",
+        "--backend", f"kind=openai_http,target={url},model=mock",
+        "--tokenizer", f"kind=huggingface_auto,model={folder / 'tokenizer'}",
+        "--profile", f"kind=constant,rate={level.rate:.6f}",
+        "--constraint", f"kind=max_requests,count={level.requests}", "--data", data,
+        "--output", f"kind=json,path={at / 'benchmarks.json'}", "--disable-console",
     ], {**OFFLINE, "GUIDELLM__MAX_WORKER_PROCESSES": "1"}  # fmt: skip
 
 
@@ -285,7 +287,8 @@ def measure(name, level, options):
         except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
             reason = f"left no result that can be read ({type(error).__name__}: {error})"
     row["failed"] = f"{reason}; see {at / 'log'}" if reason else None
-    whole = row.get("completed") == level.requests == seen["requests"]
+    # A schedule of so many seconds may hold one request more than were asked for.
+    whole = row.get("completed") == seen["requests"] >= level.requests
     row["sustained"] = whole and row.get("rate_share", 0) >= RATE_SHARE_MIN
     return row
 
