@@ -7,7 +7,7 @@ mod support;
 
 use std::fs;
 
-use cotenant_core::evidence::{Block, Condition, Situation};
+use cotenant_core::evidence::{Condition, Situation};
 use cotenant_records::evidence::{ReadWhat, RunStatus, Store, StoredRun};
 use rustix::process::Signal;
 use support::process::{Process, run};
@@ -69,9 +69,10 @@ fn a_search_is_kept_goes_on_after_an_interruption_and_is_read_by_verdict_and_pla
     }
     assert_eq!(whole.run.blocks[0].load_factor, 1.0, "the declared rate comes first");
     let factors: Vec<f64> = whole.run.blocks.iter().map(|block| block.load_factor).collect();
-    // Where a stranger on the machine spoils every look, none moves the rate.
-    if whole.run.blocks.iter().any(Block::is_valid) {
-        assert!(factors.iter().any(|factor| *factor != 1.0), "{factors:?}");
+    // Where a stranger on the machine spoils most looks, few are left to move the rate.
+    let valid = whole.run.blocks.iter().filter(|block| block.is_valid()).count();
+    if 2 * valid > factors.len() {
+        assert!(factors.iter().any(|factor| *factor != 1.0), "{valid} valid: {factors:?}");
     }
 
     let json = run(folder.path(), &["verdict", "site.yaml", "--format", "json"]).json();
