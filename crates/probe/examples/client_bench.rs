@@ -421,8 +421,6 @@ fn server_stats(url: &str) -> Result<MockStats, Anything> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
     use std::net::TcpListener;
 
     use super::*;

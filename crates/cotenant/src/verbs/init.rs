@@ -142,7 +142,8 @@ fn row(label: &str, text: &str) -> String {
     for word in text.split_whitespace() {
         let width = word.chars().count();
         if column > START && column + 1 + width > WIDTH {
-            out.push_str(&format!("\n{:START$}", ""));
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', START));
             column = START;
         }
         if column > START {
