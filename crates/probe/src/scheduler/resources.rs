@@ -205,7 +205,9 @@ fn gres_count(text: &str) -> Option<u64> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok();
     }
-    let (digits, unit) = text.split_at(text.len().checked_sub(1)?);
+    // The last character may be of several bytes: what was no UTF-8 stands as one of three.
+    let last = text.chars().next_back()?;
+    let (digits, unit) = text.split_at(text.len() - last.len_utf8());
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -364,6 +366,13 @@ mod tests {
         assert_eq!(read, Memory { mib: 3000.0, per: MemoryPer::Cpu });
         assert_eq!(memory("31000Mn").unwrap(), Memory { mib: 31000.0, per: MemoryPer::Node });
         assert_eq!(memory("320.5G").unwrap().mib, 328_192.0);
+    }
+
+    #[test]
+    fn a_count_that_ends_in_no_letter_of_one_byte_is_none() {
+        assert_eq!(gres_count("1\u{fffd}"), None);
+        assert_eq!(gres_count("\u{fffd}"), None);
+        assert_eq!(gres_count("2K"), Some(2048));
     }
 
     #[test]
