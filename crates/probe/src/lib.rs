@@ -11,6 +11,7 @@ pub mod http;
 pub mod load;
 pub mod machine;
 pub mod measure;
+mod packing;
 pub mod progress_log;
 pub mod read;
 pub mod scheduler;

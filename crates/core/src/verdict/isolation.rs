@@ -73,7 +73,11 @@ pub(super) fn judge(case: &Case<'_>, strategy: Strategy) -> Gate {
         looked_at.push(remedy.name().to_owned());
         findings.push(enforcement(case, strategy, remedy.name()));
     }
-    for (workload, caps) in &case.site.sharing.caps {
+    // What holds inference protects the neighbour, and is not what a PASS rests on.
+    let of_neighbour = |(name, _): &(&String, &HostCaps)| {
+        case.neighbour.is_some_and(|neighbour| neighbour.name == **name)
+    };
+    for (workload, caps) in case.site.sharing.caps.iter().filter(of_neighbour) {
         for cap in caps.names() {
             looked_at.push(audit_of_cap(workload, cap));
             findings.push(enforcement(case, strategy, &audit_of_cap(workload, cap)));

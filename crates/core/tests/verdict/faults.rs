@@ -9,7 +9,7 @@ use cotenant_core::site::{Faults, HostCaps, Site};
 use cotenant_core::units::{Bytes, Share};
 use cotenant_core::verdict::{Finding, GateKind, Ruling, audit_of_cap};
 
-use crate::support::{Recipe, SECOND, check_gate, gate, inference_mut, judged, site};
+use crate::support::{Recipe, SECOND, check_gate, gate, inference_mut, judged, request, site};
 
 /// A good run, and in front of it blocks in which the neighbour was killed 20 s after their start.
 /// In the first `reached` of them all requests of the next 10 s are lost.
@@ -84,6 +84,32 @@ fn faults_that_reach_inference_fail_where_they_cost_more_than_the_target_leaves(
     // Rare ones cost little.
     let finding = found(&declared(0.999, Some(faults(1.0, None))), run(6, 6));
     assert_eq!(finding.ruling, Ruling::Pass, "{}", finding.explanation);
+}
+
+#[test]
+fn many_harmless_faults_do_not_hide_a_kind_that_is_not() {
+    // 59 kills did no harm, and the one time that memory ran out it did: who knows which kind comes?
+    let mut run = run(60, 1);
+    let harmful = run.blocks.iter_mut().find(|block| block.plan.index == 1_000).unwrap();
+    harmful.plan.situation = Situation::Fault(NeighbourFault::OutOfMemory);
+    // One request each two seconds: of those from 20 to 28 s all are lost, and that of 30 s is served.
+    harmful.requests = (0..22)
+        .map(|number| {
+            let mut one = request(number, 2.0 * f64::from(number), 0.2);
+            if (10..15).contains(&number) {
+                one.outcome = Outcome::Reset;
+            }
+            one
+        })
+        .collect();
+    // Of one of one the upper bound is 1: 100 faults of ten seconds are 16.7 minutes, and of the
+    // target's 43.2 the node takes 38.9.
+    let mut site = declared(0.999, Some(faults(100.0, None)));
+    site.operations.node_availability = Share::new(0.9991);
+    let finding = found(&site, run);
+    assert_eq!(finding.ruling, Ruling::NotProven, "{}", finding.explanation);
+    assert!(finding.explanation.contains("killed 0 of 59, out of memory 1 of 1"));
+    assert!(finding.explanation.contains("0.0 to 16.7 bad minutes"), "{}", finding.explanation);
 }
 
 #[test]

@@ -294,8 +294,23 @@ impl<'a> Session<'a> {
         if priority != Priority::default() {
             audits.push(self.audit_priority(priority).await?);
         }
-        audits.extend(self.audit_caps().await?);
+        if self.rig.supervises_engine() {
+            audits.extend(self.audit_caps().await?);
+        } else if self.declares_limits() {
+            self.printer.note(
+                "audit of the declared limits: not made beside an engine that was not started here, \
+                 for it takes CPU, memory and disk of this host; `--tests audit --no-guard WHY` makes it",
+            );
+        }
         Ok(audits)
+    }
+
+    /// Whether the site relies on limits that an audit would meet with a load.
+    fn declares_limits(&self) -> bool {
+        let sharing = &self.file.site.sharing;
+        let of_neighbour =
+            self.subject.neighbour.is_some_and(|(w, _)| sharing.caps.contains_key(&w.name));
+        of_neighbour || sharing.saturating_load.is_some()
     }
 
     /// Shows whether what the site declares to hold the neighbour, or to divide a GPU, binds. What

@@ -1,29 +1,18 @@
 //! Bytes to text: compression and encoding are told by the first bytes.
 
-use std::io::Read;
-
-use flate2::bufread::MultiGzDecoder;
-
 use super::refusal::Refusal;
+use crate::packing::{PackingError, unpacked};
 
 /// Most bytes that a result may have when unpacked.
 pub const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// The text of a file, and what was odd about its encoding.
 pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<(String, Vec<String>), Box<Refusal>> {
-    let unpacked = match bytes {
-        [0x1f, 0x8b, ..] => Some(bounded(file, "gzip", MultiGzDecoder::new(bytes))?),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(bytes)
-                .map_err(|error| damaged(file, "zstd", &error))?;
-            Some(bounded(file, "zstd", decoder)?)
-        }
-        _ => None,
-    };
-    let bytes = unpacked.as_deref().unwrap_or(bytes);
-    if bytes.len() as u64 > TEXT_BYTES_MAX {
-        return Err(too_large(file));
-    }
+    let unpacked = unpacked(bytes, TEXT_BYTES_MAX).map_err(|error| match error {
+        PackingError::Damaged { name, source } => damaged(file, name, &source),
+        PackingError::TooLarge => too_large(file),
+    })?;
+    let bytes = &*unpacked;
     let mut caveats = Vec::new();
     let text = match bytes {
         [0xff, 0xfe, rest @ ..] => {
@@ -55,18 +44,6 @@ pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<(String, Vec<String>), 
         ));
     }
     Ok((text, caveats))
-}
-
-fn bounded(file: &str, name: &str, decoder: impl Read) -> Result<Vec<u8>, Box<Refusal>> {
-    let mut unpacked = Vec::new();
-    decoder
-        .take(TEXT_BYTES_MAX + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|error| damaged(file, name, &error))?;
-    if unpacked.len() as u64 > TEXT_BYTES_MAX {
-        return Err(too_large(file));
-    }
-    Ok(unpacked)
 }
 
 fn damaged(file: &str, name: &str, error: &std::io::Error) -> Box<Refusal> {

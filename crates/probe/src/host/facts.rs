@@ -4,6 +4,8 @@
 //! number of CPUs that can be seen: with 96 CPUs visible and a quota of 7.65, seven threads run and
 //! the rest are throttled.
 
+use std::collections::BTreeSet;
+
 use cotenant_core::evidence::{Missing, Reading};
 
 use super::cgroup::read_cgroup;
@@ -87,24 +89,34 @@ pub fn parse_cpu_model(text: &str) -> Reading<String> {
         .ok_or_else(|| Missing("no model of a CPU".to_owned()))
 }
 
-/// Number of CPUs in a list such as `0-3,8,10-11` (`cpuset(7)`, "List format").
-pub fn parse_cpu_list(text: &str) -> Reading<u32> {
+/// Highest number of a CPU that is believed: the kernel is built for 8,192 at most.
+const CPU_MAX: u32 = 65_535;
+
+/// The CPUs in a list such as `0-3,8,10-11` (`cpuset(7)`, "List format").
+pub fn parse_cpu_list(text: &str) -> Reading<BTreeSet<u32>> {
     let bad = || Missing(format!("{:?} is no list of CPUs", text.trim()));
-    let mut count = 0_u32;
+    let mut cpus = BTreeSet::new();
     for range in text.trim().split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (u32, u32) =
             (first.parse().map_err(|_| bad())?, last.parse().map_err(|_| bad())?);
-        let length = last.checked_sub(first).and_then(|more| more.checked_add(1));
-        count = length.and_then(|length| count.checked_add(length)).ok_or_else(bad)?;
+        if first > last || last > CPU_MAX {
+            return Err(bad());
+        }
+        cpus.extend(first..=last);
     }
-    Ok(count)
+    Ok(cpus)
 }
 
-/// CPUs that the text of `/proc/self/status` allows.
-pub fn parse_affinity(text: &str) -> Reading<u32> {
+/// The CPUs that the text of `/proc/<pid>/status` allows.
+pub fn parse_allowed_cpus(text: &str) -> Reading<BTreeSet<u32>> {
     let list = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
     parse_cpu_list(list.ok_or_else(|| Missing("no line Cpus_allowed_list".to_owned()))?)
+}
+
+/// How many CPUs that are.
+pub fn parse_affinity(text: &str) -> Reading<u32> {
+    parse_allowed_cpus(text).map(|cpus| cpus.len() as u32)
 }
 
 fn visible(root: &Root) -> Reading<u32> {
@@ -182,8 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_cpus_are_counted() {
-        assert_eq!(parse_cpu_list("0-3,8,10-11\n"), Ok(7));
+    fn lists_of_cpus_are_read_and_counted() {
+        let cpus = parse_cpu_list("0-3,8,10-11\n").unwrap();
+        assert_eq!(cpus.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 8, 10, 11]);
         assert_eq!(parse_affinity("Name:\tx\nCpus_allowed_list:\t0-95\n"), Ok(96));
         for text in ["", "3-1", "a", "0-", "0-4294967295", "0-4294967294,0-4294967294"] {
             assert!(parse_cpu_list(text).is_err(), "{text}");

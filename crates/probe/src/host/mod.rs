@@ -25,13 +25,15 @@ pub use cgroup::{
 pub use cpu::{MachineCpu, parse_clock_mhz, parse_machine_cpu, parse_runnable};
 pub use disk::{Transferred, parse_disks};
 pub use facts::{
-    HostFacts, UsableCores, facts, facts_at, parse_affinity, parse_cpu_list, parse_cpu_model,
+    HostFacts, UsableCores, facts, facts_at, parse_affinity, parse_allowed_cpus, parse_cpu_list,
+    parse_cpu_model,
 };
 pub use listener::{listeners, parse_listening_inodes};
 pub use memory::parse_memory;
 pub use memory_limit::memory_limit;
 pub use network::parse_network;
 pub use pressure::{PressureTotals, parse_pressure};
+pub(crate) use process::run_ns;
 pub use process::{Identity, ProcessStat, ProcessTable, parse_process_stat, read_process};
 pub use root::Root;
 pub use sampler::{SampledWorkload, Sampler};

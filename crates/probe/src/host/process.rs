@@ -170,6 +170,14 @@ impl ProcessTable {
     }
 }
 
+/// Time on a CPU, nanoseconds, of the process or thread with this folder below `/proc`: the first
+/// number of its `schedstat` (`Documentation/scheduler/sched-stats.rst`). The ticks of `stat` are too
+/// coarse for what lasts a second.
+pub(crate) fn run_ns(folder: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("{folder}/schedstat")).ok()?;
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,8 @@
 //! Bytes to text: compression and encoding are told by the first bytes, and no byte is an error that
 //! hides the rest of a file.
 
-use std::io::Read;
-
-use flate2::bufread::MultiGzDecoder;
-
 use super::refusal::ReadError;
+use crate::packing::{PackingError, unpacked};
 
 /// Most bytes that a file may have when unpacked.
 pub const TEXT_BYTES_MAX: u64 = 256 << 20;
@@ -19,19 +16,11 @@ pub(super) struct Decoded {
 
 /// The text of a file. Bytes that are not UTF-8 stand as `�` and are counted: job names come from users.
 pub(super) fn decode(file: &str, bytes: &[u8]) -> Result<Decoded, ReadError> {
-    let unpacked = match bytes {
-        [0x1f, 0x8b, ..] => Some(bounded(file, "gzip", MultiGzDecoder::new(bytes))?),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(bytes)
-                .map_err(|error| damaged(file, "zstd", &error))?;
-            Some(bounded(file, "zstd", decoder)?)
-        }
-        _ => None,
-    };
-    let bytes = unpacked.as_deref().unwrap_or(bytes);
-    if bytes.len() as u64 > TEXT_BYTES_MAX {
-        return Err(too_large(file));
-    }
+    let unpacked = unpacked(bytes, TEXT_BYTES_MAX).map_err(|error| match error {
+        PackingError::Damaged { name, source } => damaged(file, name, &source),
+        PackingError::TooLarge => too_large(file),
+    })?;
+    let bytes = &*unpacked;
     let mut caveats = Vec::new();
     let body = match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes, "UTF-16 LE", &mut caveats),
@@ -75,18 +64,6 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, name: &str, caveats: &mut Vec<S
     caveats.push(format!("the text is {name}"));
     let units = bytes.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok().map(unit));
     char::decode_utf16(units).map(|one| one.unwrap_or('\u{fffd}')).collect()
-}
-
-fn bounded(file: &str, name: &str, decoder: impl Read) -> Result<Vec<u8>, ReadError> {
-    let mut unpacked = Vec::new();
-    decoder
-        .take(TEXT_BYTES_MAX + 1)
-        .read_to_end(&mut unpacked)
-        .map_err(|error| damaged(file, name, &error))?;
-    if unpacked.len() as u64 > TEXT_BYTES_MAX {
-        return Err(too_large(file));
-    }
-    Ok(unpacked)
 }
 
 fn damaged(file: &str, name: &str, error: &std::io::Error) -> ReadError {

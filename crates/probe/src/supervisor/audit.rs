@@ -17,7 +17,7 @@ use super::client::{Supervisor, SupervisorError, Workload};
 use super::launch::{Launch, Priority};
 use super::weights::weight;
 use crate::clock::monotonic_ns;
-use crate::host::ProcessTable;
+use crate::host::{ProcessTable, run_ns};
 
 /// How long both processes are weighed at least, and how often again where other programs leave
 /// them too little of the CPU.
@@ -143,19 +143,17 @@ fn cpu_of(first: u32, second: u32) -> Result<(u64, u64), SupervisorError> {
     let table = ProcessTable::scan(Path::new("/proc"))
         .map_err(|missing| SupervisorError::Refused(missing.0))?;
     let tree = |root: u32| -> Result<u64, SupervisorError> {
-        let own = run_ns(root)
+        let own = main_thread_ns(root)
             .ok_or_else(|| SupervisorError::Refused(format!("no CPU time of process {root}")))?;
         let below = table.descendants_of(root).into_iter();
-        Ok(own + below.filter_map(|process| run_ns(process.pid)).sum::<u64>())
+        Ok(own + below.filter_map(|process| main_thread_ns(process.pid)).sum::<u64>())
     };
     Ok((tree(first)?, tree(second)?))
 }
 
-/// Time on a CPU of a process's main thread: the first number of `/proc/<pid>/schedstat`, in
-/// nanoseconds (`Documentation/scheduler/sched-stats.rst`); the ticks of `stat` are too coarse here.
-fn run_ns(pid: u32) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
+/// CPU time of a process's main thread, nanoseconds.
+fn main_thread_ns(pid: u32) -> Option<u64> {
+    run_ns(&format!("/proc/{pid}"))
 }
 
 fn last_usable_cpu() -> Result<usize, SupervisorError> {

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::grid::Plot;
 use super::marks::series_class;
 use super::scale::{Scale, place};
 use crate::model::{CurveChart, CurveSeries};
@@ -12,6 +13,7 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 492.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 276.0;
+const PLOT: Plot = Plot { left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };
 
 /// The chart with its heading and key.
 pub(super) fn curve_figure(chart: &CurveChart) -> Markup {
@@ -46,21 +48,11 @@ fn key(chart: &CurveChart) -> Markup {
 }
 
 fn drawing(chart: &CurveChart) -> Markup {
-    let x = Scale::new(&chart.x, LEFT, RIGHT);
-    let y = Scale::new(&chart.y, BOTTOM, TOP);
+    let (x, y) = PLOT.scales(&chart.x, &chart.y);
     html! {
         svg class="chart" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
             aria-label=(chart.description) {
-            @for tick in &chart.y.ticks {
-                @let at = place(y.at(tick.at));
-                path class="grid" d={ "M" (LEFT) " " (at) "H" (RIGHT) } {}
-                text class="tick end" x=(LEFT - 8.0) y=(at) dy="0.32em" { (tick.text) }
-            }
-            @for tick in &chart.x.ticks {
-                @let at = place(x.at(tick.at));
-                path class="grid" d={ "M" (at) " " (TOP) "V" (BOTTOM) } {}
-                text class="tick middle" x=(at) y=(BOTTOM + 18.0) { (tick.text) }
-            }
+            (PLOT.grid(&chart.x, &chart.y))
             text class="axis" x=(LEFT) y=(BOTTOM + 42.0) { (chart.x.title) }
             @for line in &chart.lines {
                 @let at = y.at(line.at);

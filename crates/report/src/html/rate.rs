@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::grid::Plot;
 use super::page::facts;
 use super::scale::{Scale, place};
 use super::table::detail;
@@ -13,6 +14,7 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 492.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 246.0;
+const PLOT: Plot = Plot { left: LEFT, right: RIGHT, top: TOP, bottom: BOTTOM };
 
 /// What searches for capacity found; nothing where none was made.
 pub(super) fn capacity(views: &[CapacityView]) -> Markup {
@@ -48,21 +50,11 @@ fn figure(chart: &RateChart) -> Markup {
 }
 
 fn drawing(chart: &RateChart) -> Markup {
-    let x = Scale::new(&chart.x, LEFT, RIGHT);
-    let y = Scale::new(&chart.y, BOTTOM, TOP);
+    let (x, y) = PLOT.scales(&chart.x, &chart.y);
     html! {
         svg class="chart" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img"
             aria-label=(chart.description) {
-            @for tick in &chart.y.ticks {
-                @let at = place(y.at(tick.at));
-                path class="grid" d={ "M" (LEFT) " " (at) "H" (RIGHT) } {}
-                text class="tick end" x=(LEFT - 8.0) y=(at) dy="0.32em" { (tick.text) }
-            }
-            @for tick in &chart.x.ticks {
-                @let at = place(x.at(tick.at));
-                path class="grid" d={ "M" (at) " " (TOP) "V" (BOTTOM) } {}
-                text class="tick middle" x=(at) y=(BOTTOM + 18.0) { (tick.text) }
-            }
+            (PLOT.grid(&chart.x, &chart.y))
             text class="axis" x=(LEFT) y=(BOTTOM + 42.0) {
                 (chart.x.title) "; " (chart.y.title)
             }

@@ -1,11 +1,11 @@
 //! The cap of CPU time and the set of CPUs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Audited, Bench};
 use crate::clock::monotonic_ns;
-use crate::host::ProcessTable;
+use crate::host::{ControlGroup, ProcessTable, parse_allowed_cpus, run_ns};
 use crate::supervisor::{Resource, Workload};
 
 /// How long CPU time is weighed: twenty periods of 100 ms, the kernel's default.
@@ -21,8 +21,6 @@ const ROOM: f64 = 1.25;
 /// Pause between two looks at where a thread runs.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 const LOOKS: u32 = 100;
-/// Largest number of a CPU that is believed.
-const CPUS_MAX: u32 = 65_535;
 
 /// More threads than the limit has cores, outside and then inside the neighbour's group.
 pub(super) async fn audit_time(bench: &Bench<'_>, limit_cores: f64) -> Audited {
@@ -52,9 +50,7 @@ pub(super) async fn audit_time(bench: &Bench<'_>, limit_cores: f64) -> Audited {
         ));
     }
     let inside = bench.start(&[&group], 30, resource).await?;
-    let threads_file = if group.is_unified { "cgroup.threads" } else { "tasks" };
-    let list = bench.root.path(&format!("{}/{threads_file}", group.folder));
-    let got = weigh(|| group_ns(&list)).await;
+    let got = weigh(|| group_ns(bench, &group)).await;
     bench.stop(inside).await?;
     let got = got?;
     let binds = got <= limit_cores * TOLERANCE + TOLERANCE_CORES;
@@ -106,8 +102,8 @@ fn neighbour_strays(bench: &Bench<'_>, allowed: &BTreeSet<u32>) -> Result<usize,
             else {
                 continue;
             };
-            let cpus = allowed_cpus(&status)
-                .ok_or_else(|| format!("/proc/{pid}/task/{thread}/status names no CPUs"))?;
+            let cpus = parse_allowed_cpus(&status)
+                .map_err(|missing| format!("/proc/{pid}/task/{thread}/status: {}", missing.0))?;
             strays += usize::from(cpus.iter().any(|cpu| !allowed.contains(cpu)));
         }
     }
@@ -142,47 +138,57 @@ fn threads_of(pid: u32) -> Vec<u32> {
 fn own_cpus() -> Result<BTreeSet<u32>, String> {
     let path = "/proc/self/status";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-    allowed_cpus(&text).ok_or_else(|| format!("{path} names no CPUs"))
+    parse_allowed_cpus(&text).map_err(|missing| format!("{path}: {}", missing.0))
 }
 
-/// The CPUs in the line `Cpus_allowed_list` of a status file: "0-3,8".
-fn allowed_cpus(status: &str) -> Option<BTreeSet<u32>> {
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    let mut cpus = BTreeSet::new();
-    for part in list.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?.min(CPUS_MAX));
-    }
-    Some(cpus)
-}
+/// CPU time that was used so far, by thread or, where the kernel counts the whole, under one number.
+/// A thread that ends takes its time with it, so that totals must not be subtracted.
+type Used = BTreeMap<u32, u64>;
 
 /// Mean CPU use over the time of weighing, cores.
-async fn weigh(cpu_ns: impl Fn() -> Result<u64, String>) -> Result<f64, String> {
-    let (began_ns, before) = (monotonic_ns(), cpu_ns()?);
+async fn weigh(used: impl Fn() -> Result<Used, String>) -> Result<f64, String> {
+    let (began_ns, before) = (monotonic_ns(), used()?);
     tokio::time::sleep(WEIGH).await;
-    let (ended_ns, after) = (monotonic_ns(), cpu_ns()?);
-    Ok(after.saturating_sub(before) as f64 / (ended_ns - began_ns) as f64)
+    let (ended_ns, after) = (monotonic_ns(), used()?);
+    Ok(used_between(&before, &after) as f64 / (ended_ns - began_ns) as f64)
+}
+
+/// What was used between two looks, nanoseconds: of a thread that is new, or whose number was given
+/// again, all that it has.
+fn used_between(before: &Used, after: &Used) -> u64 {
+    let since = |(thread, now): (&u32, &u64)| {
+        now.checked_sub(before.get(thread).copied().unwrap_or(0)).unwrap_or(*now)
+    };
+    after.iter().map(since).sum()
 }
 
 /// CPU time of a load with its threads and children, nanoseconds.
-fn tree_ns(load: Workload) -> Result<u64, String> {
+fn tree_ns(load: Workload) -> Result<Used, String> {
     let threads =
         tree(load)?.into_iter().flat_map(|pid| threads_of(pid).into_iter().map(move |t| (pid, t)));
-    Ok(threads.filter_map(|(pid, thread)| run_ns(&format!("/proc/{pid}/task/{thread}"))).sum())
+    let used = |(pid, thread)| Some((thread, run_ns(&format!("/proc/{pid}/task/{thread}"))?));
+    Ok(threads.filter_map(used).collect())
 }
 
-/// CPU time of every thread in a control group, nanoseconds.
-fn group_ns(list: &std::path::Path) -> Result<u64, String> {
-    let text = std::fs::read_to_string(list)
-        .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
-    Ok(text.lines().filter_map(|thread| run_ns(&format!("/proc/{thread}"))).sum())
-}
-
-/// Time on a CPU: the first number of `schedstat`, nanoseconds
-/// (`Documentation/scheduler/sched-stats.rst`).
-fn run_ns(folder: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(format!("{folder}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
+/// CPU time of a control group, nanoseconds: the kernel's own count where there is one
+/// (`usage_usec` of version 2), else that of every thread in it.
+fn group_ns(bench: &Bench<'_>, group: &ControlGroup) -> Result<Used, String> {
+    let read = |file: &str| {
+        let path = format!("{}/{file}", group.folder);
+        bench.root.read(&path).map_err(|missing| missing.0)
+    };
+    if group.is_unified {
+        let text = read("cpu.stat")?;
+        let usage = text.lines().find_map(|line| line.strip_prefix("usage_usec "));
+        let usage: Option<u64> = usage.and_then(|value| value.trim().parse().ok());
+        let usage = usage.ok_or_else(|| format!("{}/cpu.stat: no usage_usec", group.folder))?;
+        return Ok([(0, usage.saturating_mul(1_000))].into());
+    }
+    let text = read("tasks")?;
+    let threads = text.lines().filter_map(|thread| thread.parse().ok());
+    Ok(threads
+        .filter_map(|thread: u32| Some((thread, run_ns(&format!("/proc/{thread}"))?)))
+        .collect())
 }
 
 fn tree(load: Workload) -> Result<Vec<u32>, String> {
@@ -193,14 +199,15 @@ fn tree(load: Workload) -> Result<Vec<u32>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{allowed_cpus, processor};
+    use super::{processor, used_between};
 
     #[test]
-    fn lists_of_cpus_are_read() {
-        let cpus = |text: &str| allowed_cpus(text).map(|cpus| cpus.into_iter().collect::<Vec<_>>());
-        assert_eq!(cpus("Name:\tx\nCpus_allowed_list:\t0-2,8\n"), Some(vec![0, 1, 2, 8]));
-        assert_eq!(cpus("Cpus_allowed_list:\tall\n"), None);
-        assert_eq!(cpus(""), None);
+    fn a_thread_that_ends_takes_nothing_from_what_others_used() {
+        let before = [(1, 3_600_000_000_000), (2, 500)].into();
+        // Thread 1, of an hour, is gone; 2 went on; 3 is new; 4 has the number of another.
+        let after = [(2, 700), (3, 90)].into();
+        assert_eq!(used_between(&before, &after), 290);
+        assert_eq!(used_between(&[(4, 900)].into(), &[(4, 10)].into()), 10);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use cotenant_core::evidence::Pilot;
 use cotenant_core::protocol::{BlockShape, Fit, Tests};
 use cotenant_records::evidence::RunStatus;
 
+use super::super::guard::may_stress;
 use super::super::new_seed;
 use super::Place;
 use crate::exit::Failure;
@@ -21,6 +22,7 @@ pub(super) async fn run(place: Place<'_>) -> Result<(), Failure> {
     let options = place.options;
     let (inference, neighbour) = (options.inference.as_deref(), options.neighbour.as_deref());
     let subject = Subject::find(&place.file.site, inference, neighbour, BOTH)?;
+    may_stress(subject.inference.1, &subject.inference.0.name, options)?;
     let seed = options.seed.unwrap_or_else(new_seed);
     let mut session =
         Session::open(place.file, subject, seed, place.interrupt.clone(), place.printer)?;
@@ -36,7 +38,11 @@ async fn audit(session: &mut Session<'_>, place: Place<'_>) -> Result<(), Failur
     let shape = BlockShape { warm_up: Duration::ZERO, judged: LOAD, tail: Duration::ZERO };
     let rules = session.rules(shape);
     let load = session.load(shape)?.schedule_of(u32::MAX, LOAD).map_err(Failure::input)?;
-    let audits = session.audits(&rules, &load, None).await?;
+    let mut audits = session.audits(&rules, &load, None).await?;
+    if !session.rig.supervises_engine() {
+        // Allowed by name, with a reason.
+        audits.extend(session.audit_caps().await?);
+    }
     for audit in &audits {
         let word = if audit.binds { "binds" } else { "does NOT bind" };
         printer.note(&format!("audit of «{}»: {word}: {}", audit.mechanism, audit.method));
@@ -55,6 +61,9 @@ async fn audit(session: &mut Session<'_>, place: Place<'_>) -> Result<(), Failur
     // Audits have no blocks.
     plan.schedule.clear();
     plan.options.insert("tests".to_owned(), "audit".to_owned());
+    if let Some(reason) = &place.options.no_guard {
+        plan.options.insert("no_guard".to_owned(), reason.clone());
+    }
     let writer = begin(place.evidence, &plan, &piloted.audits)?;
     let now = cotenant_probe::clock::wall_clock();
     writer.finish(RunStatus::Complete, now).map_err(|error| evidence_failure(&error))
