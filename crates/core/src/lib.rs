@@ -4,6 +4,7 @@
 //! random number generator, and nothing in it is `Serialize`: the same input and seed give the same
 //! output, and files and wires have their own types elsewhere.
 
+pub mod burst;
 pub mod capacity;
 pub mod demand;
 pub mod evidence;

@@ -246,8 +246,8 @@ pub(crate) enum SchemaOf {
 pub(crate) struct MeasureOptions {
     /// The site file
     pub(crate) site: PathBuf,
-    /// Tests to run: a list of a, b, c, audit, capacity, reclaim, transition, sensitivity and
-    /// faults
+    /// Tests to run: a list of a, b, c, audit, capacity, reclaim, transition, sensitivity,
+    /// burst and faults
     #[arg(long, default_value = "a,b,c")]
     pub(crate) tests: String,
     /// Minutes that the run may take; without it, as many as the pilot says the question needs

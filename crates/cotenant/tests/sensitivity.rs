@@ -125,7 +125,7 @@ fn expect_whole(stored: &StoredRun, before: &StoredRun) {
         assert!(stress.dose > 0 && record.unit == "cores" && !record.reached.is_empty());
         assert!(record.calibrated > 0.0);
         calibrated.push(record.calibrated.to_bits());
-        let asked = (stress.dose < 3).then(|| record.calibrated * f64::from(stress.dose) / 3.0);
+        let asked = (stress.dose < 3).then(|| record.calibrated * stress.share());
         assert_eq!(record.asked, asked);
         let used: Vec<f64> = block
             .host

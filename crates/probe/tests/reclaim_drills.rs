@@ -107,6 +107,6 @@ async fn a_signal_that_is_ignored_and_a_death_while_saving_are_failures() {
     let drilled = drill(&dying, NOTICE, 2).await;
     assert!(drilled.drills[0].failure.as_ref().unwrap().contains("signal 9"));
     let why = drilled.resumes[0].failure.clone().unwrap();
-    assert!(why.contains("the start after it failed"), "{why}");
+    assert!(why.contains("failed to start"), "{why}");
     assert!(matches!(drilled.error, Some(RunError::Block { .. })), "{:?}", drilled.error);
 }

@@ -112,6 +112,7 @@ async fn frames_are_steps_and_a_stop_is_no_failure() {
         steps_before_load: 2,
         guard: None,
         hand_over: None,
+        burst: None,
     };
     let plan = |index| PlannedBlock {
         index,

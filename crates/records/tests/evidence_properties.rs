@@ -317,7 +317,8 @@ fn observed() -> impl Strategy<Value = Observed> {
             remarks,
         },
     );
-    let moments = (option::of(number()), option::of(number()), option::of(number()));
+    let late = option::of((number(), number()));
+    let moments = (option::of(number()), option::of(number()), option::of(number()), late);
     let disturbance = (text(), number(), option::of(number()), moments, vec(text(), 0..2))
         .prop_map(|(what, began_ns, ended_ns, moments, remarks)| Disturbance {
             what,
@@ -326,6 +327,7 @@ fn observed() -> impl Strategy<Value = Observed> {
             yielded_ns: moments.0,
             inference_recovered_ns: moments.1,
             neighbour_recovered_ns: moments.2,
+            requests_late: moments.3,
             remarks,
         });
     let done = (option::of(disturbance), option::of(stress()), vec(change(), 0..3));

@@ -218,6 +218,9 @@ pub struct Disturbance {
     pub inference_recovered_ns: Option<u64>,
     /// When the neighbour ran as before.
     pub neighbour_recovered_ns: Option<u64>,
+    /// Of the requests that were due from its beginning to its end, how many broke a bound, and how
+    /// many there were; `None` where no bound was looked at.
+    pub requests_late: Option<(u64, u64)>,
     /// What else was seen, in sentences.
     pub remarks: Vec<String>,
 }

@@ -19,16 +19,19 @@ pub enum FieldTest {
     Faults,
     /// The highest rate at which inference alone meets its objectives.
     Capacity,
+    /// How soon the neighbour yields to a burst, and when either is as before.
+    Burst,
 }
 
 impl FieldTest {
     /// Every test, in the order in which they run: what a later one relies on comes first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Audit,
         Self::Capacity,
         Self::Reclaim,
         Self::Transition,
         Self::Sensitivity,
+        Self::Burst,
         Self::Faults,
     ];
 
@@ -46,6 +49,7 @@ impl FieldTest {
             Self::Audit => "audit",
             Self::Faults => "faults",
             Self::Capacity => "capacity",
+            Self::Burst => "burst",
         }
     }
 }

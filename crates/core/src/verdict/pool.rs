@@ -69,9 +69,14 @@ fn has(run: &Run, condition: Condition) -> bool {
     ordinary(run).any(|block| block.plan.condition == condition)
 }
 
-/// Drills that are no part of tests A, B and C.
+/// Drills that are no part of tests A, B and C. A neighbour that yields to a burst is one of them: it
+/// is how a reclaim comes in production.
 fn drilled(run: &Run) -> impl Iterator<Item = &Block> {
-    run.blocks.iter().filter(|block| block.plan.situation == Situation::Drill)
+    run.blocks.iter().filter(|block| match block.plan.situation {
+        Situation::Drill => true,
+        Situation::Burst => block.drill.is_some(),
+        _ => false,
+    })
 }
 
 /// Whether a run says something of a stack in a condition: a drill does, too.

@@ -28,6 +28,7 @@ fn run(faults: usize, reached: usize) -> Run {
             yielded_ns: Some(began_ns),
             inference_recovered_ns: None,
             neighbour_recovered_ns: None,
+            requests_late: None,
             remarks: Vec::new(),
         });
         if number < reached {

@@ -12,7 +12,7 @@ use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Limits, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, CapAudits, DeclaredLoad, EngineFacts, HandOver, Interrupt,
+    self, BlockError, BlockLimits, BurstRules, CapAudits, DeclaredLoad, EngineFacts, HandOver, Interrupt,
     Loads, NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_engine,
     declared_priority, inference_rig, neighbour_rig, target_of,
 };
@@ -36,6 +36,9 @@ const CLIENT: &str = concat!("cotenant ", env!("CARGO_PKG_VERSION"));
 const SETTLE: Duration = Duration::from_millis(300);
 /// Steps of the neighbour before load begins.
 const STEPS_BEFORE_LOAD: usize = 3;
+/// Load around the kill of an audit: time for so many requests, between these bounds.
+const AUDIT_REQUESTS: f64 = 10.0;
+const AUDIT_RANGE_S: (f64, f64) = (2.0, 30.0);
 /// The tightest objective that is assumed for the client's lateness where none is declared.
 const OBJECTIVE_DEFAULT_S: f64 = 0.5;
 
@@ -229,6 +232,7 @@ impl<'a> Session<'a> {
             steps_before_load: STEPS_BEFORE_LOAD,
             guard: inference.guard.clone().filter(cotenant_core::site::Guard::bounds_something),
             hand_over: None,
+            burst: None,
         }
     }
 
@@ -264,8 +268,8 @@ impl<'a> Session<'a> {
             seen = measure::pilot_neighbour(&mut self.rig, &rules, neighbour, &mut interrupt)
                 .await
                 .map_err(block_failure)?;
-            audits =
-                self.audits(&rules, &pair(u32::MAX - 1, Duration::from_secs(2))?, remedy).await?;
+            let length = audit_length(load.rate_per_s());
+            audits = self.audits(&rules, &pair(u32::MAX - 1, length)?, remedy).await?;
         }
         let record = measure::pilot_record(Some(&inference), &seen);
         Ok(Piloted { record, warm_up: inference.warm_up, audits, e2e_p95_s: inference.e2e_p95_s })
@@ -285,7 +289,13 @@ impl<'a> Session<'a> {
             let audit = measure::audit_faults(&mut self.rig, rules, load, &mut interrupt)
                 .await
                 .map_err(block_failure)?;
-            audits.push(audit);
+            if audit.is_none() {
+                self.printer.note(
+                    "audit of «a fault of the neighbour does not reach inference»: not decided: no \
+                     request was in flight or came after it",
+                );
+            }
+            audits.extend(audit);
         }
         let mut priority = declared_priority(&self.file.site);
         if remedy == Some(Remedy::IdlePriority) {
@@ -416,7 +426,8 @@ impl<'a> Session<'a> {
         go_on: &mut dyn FnMut(usize) -> bool,
     ) -> Result<RunStatus, Failure> {
         let loads = self.load(shape_of(writer.plan()))?;
-        let course = Course { loads: &loads, seen: &mut |_| {}, go_on, decided: &|| None };
+        let course =
+            Course { loads: &loads, burst: None, seen: &mut |_| {}, go_on, decided: &|| None };
         self.run_along(writer, course).await
     }
 
@@ -431,7 +442,8 @@ impl<'a> Session<'a> {
         if plan.options.contains_key(HAND_OVER) {
             rules.hand_over = self.hand_over()?;
         }
-        let Course { loads, seen, go_on, decided } = course;
+        let Course { loads, burst, seen, go_on, decided } = course;
+        rules.burst = burst;
         let finished = writer.finished().into_iter().collect();
         let work = self.printer.work(plan.schedule.len() as u64);
         let mut sink = Folder { writer: &mut writer, seen };
@@ -513,10 +525,19 @@ impl<'a> Session<'a> {
     }
 }
 
+/// How long the neighbour and inference run beside each other in an audit. A closed loop has no rate of
+/// its own, and is always busy.
+pub(crate) fn audit_length(rate_per_s: Option<f64>) -> Duration {
+    let wanted_s = rate_per_s.map_or(0.0, |rate| AUDIT_REQUESTS / rate.max(1e-3));
+    Duration::from_secs_f64(wanted_s.clamp(AUDIT_RANGE_S.0, AUDIT_RANGE_S.1))
+}
+
 /// How a run goes along: what its blocks are loaded with, and who looks at them.
 pub(crate) struct Course<'a> {
     /// The load of each pair.
     pub(crate) loads: &'a dyn Loads,
+    /// The burst that is in each of them, if one is.
+    pub(crate) burst: Option<BurstRules>,
     /// Shown each block once it is safe on disk.
     pub(crate) seen: &'a mut dyn FnMut(&Block),
     /// Asked after each block, with the number of finished ones, whether to go on.

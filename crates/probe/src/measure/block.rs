@@ -17,6 +17,7 @@ use crate::engine_metrics::Quantity;
 use crate::host::{SampledWorkload, Sampler};
 use crate::load::{Cancel, Live, LoadResult, Schedule, run_on_thread_watched};
 
+use super::burst;
 use super::engine_watch::{EngineSeen, scrape, watch_engine};
 use super::fault;
 use super::first_token::{ask_for_token, first_token_after};
@@ -77,11 +78,14 @@ pub(super) async fn run_block(
     let judged_until_ns = (rules.shape.warm_up + rules.shape.judged).as_nanos() as u64;
     let watchers = Watchers::start(rig, zero_ns, judged_from_ns..judged_until_ns);
     let neighbour = rig.running.filter(|_| plan.condition == Condition::C);
-    let watch = rules.guard.as_ref().filter(|_| neighbour.is_some());
-    let watch = watch.map(|guard| Watch::new(guard, zero_ns));
+    let burst = rules.burst.as_ref().filter(|_| plan.situation == Situation::Burst);
+    // In a burst the neighbour yields as it would in production, and the run goes on.
+    let guard = rules.guard.as_ref().filter(|_| neighbour.is_some() && burst.is_none());
+    let watch = guard.map(|guard| Watch::new(guard, zero_ns));
+    let burst = burst.map(|burst| (burst, Watch::new(&burst.bounds, zero_ns)));
     let client = match load.filter(|_| plan.condition != Condition::B) {
         Some(schedule) => {
-            let live = watch.as_ref().map(Watch::live);
+            let live = watch.as_ref().or(burst.as_ref().map(|(_, watch)| watch)).map(Watch::live);
             Some(Client::start_watched(rig, rules, schedule, zero, live)?)
         }
         None => None,
@@ -89,7 +93,14 @@ pub(super) async fn run_block(
     let driven = tokio::select! {
         biased;
         trip = tripped(watch.as_ref()) => Err(trip),
-        outcome = live_through(rig, rules, plan, zero_ns, interrupt) => Ok(outcome),
+        outcome = async {
+            match &burst {
+                Some((burst, watch)) => {
+                    burst::drive(rig, rules, (burst, watch), plan, zero_ns, interrupt).await
+                }
+                None => live_through(rig, rules, plan, zero_ns, interrupt).await,
+            }
+        } => Ok(outcome),
     };
     let mut outcome = match (driven, neighbour) {
         (Err(trip), Some(neighbour)) => {
@@ -121,7 +132,11 @@ pub(super) async fn run_block(
     let stress = rig.stress_down(zero_ns).await;
     let seen = watchers.finish().await;
     let mut driven = outcome?;
-    if plan.situation == Situation::Drill {
+    if let (Some((burst, _)), Some(disturbance)) = (&burst, &mut driven.disturbance) {
+        let requests = result.as_ref().map_or(&[][..], |result| &result.requests);
+        burst::see_recovery(&burst.bounds, requests, disturbance);
+    }
+    if matches!(plan.situation, Situation::Drill | Situation::Burst) {
         see_first_token(rig, rules, load, zero_ns, &mut driven, result.as_ref()).await?;
     }
     let ended_ns = monotonic_ns() - zero_ns;
@@ -276,7 +291,7 @@ async fn drive(
             driven.disturbance = Some(fault::end(rig, failing, zero_ns).await?);
         } else if rig.neighbour_has_ended() {
             let name = rig.neighbour.as_ref().map_or("", |neighbour| &neighbour.name).to_owned();
-            driven.incomplete = Some(rig.neighbour_ended(&name, id).to_string());
+            driven.incomplete = Some(rig.neighbour_ended(&name, id).in_brief());
         } else {
             let block = (plan.condition == Condition::C).then_some(plan.index);
             let drill = rig.neighbour_down(zero_ns, block).await?;
@@ -504,14 +519,20 @@ fn assemble(
     };
     // The last readings of a process that exits are lost to the kernel's accounts and would look
     // like a stranger's: only readings from before the stop are looked at, and from before a fault.
-    let began_ns = block.observed.disturbance.as_ref().map(|disturbance| disturbance.began_ns);
-    let last_ns = began_ns.unwrap_or(u64::MAX).min(block.judged_until_ns);
+    let disturbance = block.observed.disturbance.as_ref();
+    let last_ns = match (plan.situation, &block.drill) {
+        (Situation::Burst, Some(drill)) => drill.signal_ns,
+        (Situation::Burst, None) => u64::MAX,
+        _ => disturbance.map_or(u64::MAX, |disturbance| disturbance.began_ns),
+    };
+    let last_ns = last_ns.min(block.judged_until_ns);
     let before_stop: Vec<HostSample> =
         block.host.iter().filter(|sample| sample.at_ns <= last_ns).cloned().collect();
     let (faults, remarks) = outside_causes(rules, &before_stop, block.client.as_ref());
     block.remarks = remarks;
     block.remarks.extend(seen.gpus.remarks);
-    let strangers = (!seen.gpus.strangers.is_empty())
+    // A neighbour that a burst's end starts anew was not known when the block began.
+    let strangers = (!seen.gpus.strangers.is_empty() && plan.situation != Situation::Burst)
         .then(|| BlockFault::ForeignGpu(seen.gpus.strangers.join("; ")));
     let faults: Vec<BlockFault> = faults.into_iter().chain(strangers).collect();
     if plan.situation == Situation::Drill {

@@ -163,12 +163,25 @@ impl DeclaredLoad {
     /// # Errors
     /// A trace too short for one block at that rate.
     pub fn schedule_at(&self, pair: u32, factor: f64) -> Result<Schedule, DemandError> {
+        self.schedule_over(pair, self.shape.load(), factor)
+    }
+
+    /// The same over another length.
+    ///
+    /// # Errors
+    /// A trace too short for it at that rate.
+    pub fn schedule_over(
+        &self,
+        pair: u32,
+        length: Duration,
+        factor: f64,
+    ) -> Result<Schedule, DemandError> {
         let parts = self
             .parts
             .iter()
             .map(|part| Part { arrivals: scaled(&part.arrivals, factor), ..part.clone() })
             .collect();
-        Self { parts, ..self.clone() }.schedule_of(pair, self.shape.load())
+        Self { parts, ..self.clone() }.schedule_of(pair, length)
     }
 
     /// The requests of one pair over some length: each pair has arrivals of its own, and of a trace

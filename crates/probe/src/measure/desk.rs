@@ -16,6 +16,16 @@ use super::engine_log::{add_part, start_part};
 /// Lines of a workload that are kept for an error message.
 const LINES_KEPT: usize = 30;
 
+/// Characters of such a line that are shown: a progress bar may be far longer.
+const LINE_SHOWN: usize = 160;
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LINE_SHOWN) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 /// What is known of one started process.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
@@ -46,7 +56,7 @@ impl Watched {
         if self.last_lines.is_empty() {
             return "it printed nothing".to_owned();
         }
-        let lines: Vec<&str> = self.last_lines.iter().map(String::as_str).collect();
+        let lines: Vec<String> = self.last_lines.iter().map(|line| shortened(line)).collect();
         format!("its last lines:\n  {}", lines.join("\n  "))
     }
 }

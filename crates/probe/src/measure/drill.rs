@@ -223,8 +223,7 @@ impl Rig {
     /// Keeps a start that did not come about as the resume of the drill that waits for one.
     pub(super) fn resume_failed(&mut self, why: &str) {
         let Some(pending) = self.pending.take_if(|pending| pending.block.is_some()) else { return };
-        let first_line = why.lines().next().unwrap_or_default().trim_end_matches([';', ':', ' ']);
-        let why = format!("the start after it failed: {first_line}");
+        let why = format!("failed to start: {why}");
         let check = ResumeCheck::failed(&pending.steps, why);
         self.resumes.extend(pending.block.map(|block| (block, check)));
     }

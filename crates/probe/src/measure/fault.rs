@@ -97,6 +97,7 @@ pub(super) async fn make(
         yielded_ns: None,
         inference_recovered_ns: None,
         neighbour_recovered_ns: None,
+        requests_late: None,
         remarks: Vec::new(),
     };
     Ok(Fault { load, disturbance })
@@ -115,7 +116,7 @@ pub(super) async fn end(
     if let Some(load) = fault.load {
         let exit = rig.desk.look(load.id, |watched| watched.exit);
         fault.disturbance.remarks.push(match exit {
-            Some((_, exit)) => format!("the load that filled it ended: {exit:?}"),
+            Some((_, exit)) => format!("the load that filled it ended: {exit}"),
             None => "the load that filled it went on to the end".to_owned(),
         });
         fault.disturbance.ended_ns = ended_ns(exit.map_or_else(monotonic_ns, |(at_ns, _)| at_ns));
@@ -127,7 +128,7 @@ pub(super) async fn end(
             rig.desk.wait(running.workload.id, exit_patience(&fault), |watched| watched.exit).await;
         if let Some((at_ns, exit)) = gone {
             fault.disturbance.yielded_ns = ended_ns(at_ns);
-            fault.disturbance.remarks.push(format!("the neighbour ended: {exit:?}"));
+            fault.disturbance.remarks.push(format!("the neighbour ended: {exit}"));
             rig.running = None;
             let _ = rig.supervisor.stop(running.workload.id, Duration::ZERO).await;
         } else {

@@ -123,7 +123,7 @@ async fn work(
     let id = rig.running.map_or(0, |running| running.workload.id);
     if rig.neighbour_has_ended() {
         let name = rig.neighbour.as_ref().map_or("", |neighbour| &neighbour.name).to_owned();
-        driven.incomplete = Some(rig.neighbour_ended(&name, id).to_string());
+        driven.incomplete = Some(rig.neighbour_ended(&name, id).in_brief());
     } else {
         driven.drill = rig.neighbour_down(zero_ns, Some(plan.index)).await?;
     }

@@ -2,6 +2,7 @@
 //! finished blocks over. What to run and what it means is decided elsewhere.
 
 mod block;
+mod burst;
 mod caps;
 mod child;
 mod demand;
@@ -31,6 +32,7 @@ mod stack;
 mod stress;
 
 pub use block::{BlockError, Interrupt};
+pub use burst::BurstLoad;
 pub use caps::{CapAudits, audit_caps, audit_gpu_shares};
 pub use demand::{DeclaredLoad, DemandError};
 pub use engine_api::{declared_engine, ready_path, target_of};
@@ -43,7 +45,7 @@ pub use mig_manager::MigManager;
 pub use pilot::{
     InferencePilot, NeighbourPilot, audit_faults, pilot_inference, pilot_neighbour, pilot_record,
 };
-pub use plan::{BlockLimits, InferenceRig, Loads, NeighbourRig, Rules, Sink};
+pub use plan::{BlockLimits, BurstRules, InferenceRig, Loads, NeighbourRig, Rules, Sink};
 pub use rig::{Rig, RigError};
 pub use runner::{Progress, RunError, Runner, expected};
 pub use setup::{Places, SetupError, declared_priority, inference_rig, make_logs, neighbour_rig};

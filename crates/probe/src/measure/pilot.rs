@@ -45,6 +45,7 @@ pub async fn pilot_inference(
     interrupt: &mut Interrupt,
 ) -> Result<InferencePilot, BlockError> {
     rig.engine_up().await?;
+    let zero_ns = monotonic_ns();
     let client = Client::start(rig, rules, load, Instant::now())?;
     let last = load.requests.last().map_or(Duration::ZERO, |request| request.intended);
     let waited = sleep_until(monotonic_ns() + last.as_nanos() as u64, interrupt).await;
@@ -131,7 +132,8 @@ pub async fn pilot_neighbour(
     Ok(NeighbourPilot { steps: seen.len() as u32, step_s })
 }
 
-/// Puts load on both and kills the neighbour in the middle: inference must not lose a request.
+/// Puts load on both and kills the neighbour in the middle: inference must not lose a request. `None`
+/// where no request was in flight then or came after it, so that nothing was seen.
 ///
 /// # Errors
 /// A workload does not start.
@@ -140,30 +142,33 @@ pub async fn audit_faults(
     rules: &Rules,
     load: &Schedule,
     interrupt: &mut Interrupt,
-) -> Result<EnforcementAudit, BlockError> {
+) -> Result<Option<EnforcementAudit>, BlockError> {
     rig.engine_up().await?;
     rig.neighbour_up(None, rules.steps_before_load).await?;
     let client = Client::start(rig, rules, load, Instant::now())?;
     let last = load.requests.last().map_or(Duration::ZERO, |request| request.intended);
-    let middle_ns = monotonic_ns() + (last / 2).as_nanos() as u64;
+    let middle_ns = zero_ns + (last / 2).as_nanos() as u64;
     let waited = sleep_until(middle_ns, interrupt).await;
+    let killed_ns = monotonic_ns().saturating_sub(zero_ns);
     rig.neighbour_killed().await?;
     if waited.is_err() {
         client.cancel.cancel();
     }
     let result = client.finish().await?;
     waited?;
-    let count = result.requests.len();
-    let lost = result.requests.iter().filter(|request| !request.outcome.is_complete()).count();
-    Ok(EnforcementAudit {
+    let touched = result.requests.iter().filter(|request| request.end_ns >= killed_ns);
+    let (count, lost) = touched.fold((0_u32, 0_u32), |(count, lost), request| {
+        (count + 1, lost + u32::from(!request.outcome.is_complete()))
+    });
+    Ok((count > 0).then(|| EnforcementAudit {
         mechanism: AUDIT_FAULTS.to_owned(),
         ratio_expected: 0.0,
-        ratio_measured: lost as f64 / count.max(1) as f64,
-        binds: lost == 0 && count > 0,
+        ratio_measured: f64::from(lost) / f64::from(count),
+        binds: lost == 0,
         method: format!(
             "the neighbour was killed under load, and {lost} of {count} requests were lost"
         ),
-    })
+    }))
 }
 
 /// The two looks in the form in which a run keeps them.

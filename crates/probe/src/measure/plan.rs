@@ -113,6 +113,21 @@ pub struct Rules {
     pub guard: Option<Guard>,
     /// What changes hands in each drill beside the neighbour; `None` where nothing does.
     pub hand_over: Option<HandOver>,
+    /// How a burst goes, and what it must not break; `None` where none is made.
+    pub burst: Option<BurstRules>,
+}
+
+/// How a burst goes inside the judged interval of its block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BurstRules {
+    /// The load while it lasts, as a multiple of the declared rate.
+    pub factor: f64,
+    /// From the end of the warm-up to its beginning.
+    pub begins: Duration,
+    /// From the end of the warm-up to its end.
+    pub ends: Duration,
+    /// What makes a request late, and the neighbour yield.
+    pub bounds: Guard,
 }
 
 /// Where finished blocks go. Errors are sentences for people, and end the run.

@@ -13,7 +13,7 @@ use crate::host::listeners;
 use crate::http;
 use crate::load::{Target, TargetError, TargetSpec};
 use crate::progress_log::TrainerEvent;
-use crate::supervisor::{GuardianCommand, Launch, Signal, Supervisor, SupervisorError, Workload};
+use crate::supervisor::{Exit, GuardianCommand, Launch, Signal, Supervisor, SupervisorError, Workload};
 
 use super::desk::Desk;
 use super::engine_watch::WatchedEngine;
@@ -50,12 +50,12 @@ pub enum RigError {
     #[error("{0}")]
     Slurm(String),
     /// A workload ended by itself.
-    #[error("`{name}` ended by itself ({how}); {last_words}")]
+    #[error("`{name}` ended by itself ({}); {last_words}", how_it_ended(*exit))]
     Ended {
         /// The workload.
         name: String,
-        /// How.
-        how: String,
+        /// How; `None` where that was not seen.
+        exit: Option<Exit>,
         /// Its last lines.
         last_words: String,
     },
@@ -71,6 +71,38 @@ pub enum RigError {
         /// Its last lines.
         last_words: String,
     },
+}
+
+/// Code 0 is how a job ends that has nothing more to do.
+fn how_it_ended(exit: Option<Exit>) -> String {
+    match exit {
+        Some(exit) if exit.is_success() => {
+            format!("{exit}, as a finished job does: give it more to do than the test takes")
+        }
+        Some(exit) => exit.to_string(),
+        None => "nobody saw how".to_owned(),
+    }
+}
+
+impl RigError {
+    /// One line, with the last of what was printed.
+    pub(super) fn in_brief(&self) -> String {
+        let text = self.to_string();
+        let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        match lines.rfind(|line| !line.trim().is_empty()) {
+            Some(last) => {
+                let first = first.trim_end_matches("its last lines:").trim_end_matches([' ', ';']);
+                format!("{first}; its last line: {}", last.trim())
+            }
+            None => first.to_owned(),
+        }
+    }
+
+    /// Whether a workload came to its own good end.
+    fn is_finished(&self) -> bool {
+        matches!(self, Self::Ended { exit: Some(exit), .. } if exit.is_success())
+    }
 }
 
 /// A neighbour that runs.
@@ -242,11 +274,11 @@ impl Rig {
         loop {
             if let Some(engine) = self.engine {
                 let ended = self.desk.look(engine.id, |watched| {
-                    watched.exit.map(|(_, exit)| (format!("{exit:?}"), watched.last_words()))
+                    watched.exit.map(|(_, exit)| (Some(exit), watched.last_words()))
                 });
-                if let Some((how, last_words)) = ended {
+                if let Some((exit, last_words)) = ended {
                     self.engine = None;
-                    return Err(RigError::Ended { name: inference.name, how, last_words });
+                    return Err(RigError::Ended { name: inference.name, exit, last_words });
                 }
             }
             let reason = match http::get(&inference.ready_url, Duration::from_secs(2)).await {
@@ -290,7 +322,7 @@ impl Rig {
     }
 
     /// Starts the neighbour and waits for its first steps. A start that fails after a drill is kept
-    /// as that drill's resume.
+    /// as that drill's resume, unless the job was at its end.
     ///
     /// # Errors
     /// It cannot be started, ends, or prints no step in time.
@@ -300,8 +332,11 @@ impl Rig {
         steps: usize,
     ) -> Result<(), RigError> {
         let result = self.start_neighbour(remedy, steps).await;
-        if let Err(error) = &result {
-            self.resume_failed(&error.to_string());
+        match &result {
+            // Nothing was left to go on with: that says nothing of whether it would.
+            Err(error) if error.is_finished() => self.pending = None,
+            Err(error) => self.resume_failed(&error.in_brief()),
+            Ok(()) => {}
         }
         result
     }
@@ -357,7 +392,7 @@ impl Rig {
         self.running = None;
         self.desk.look(id, |watched| RigError::Ended {
             name: name.to_owned(),
-            how: watched.exit.map_or_else(|| "unknown".to_owned(), |(_, exit)| format!("{exit:?}")),
+            exit: watched.exit.map(|(_, exit)| exit),
             last_words: watched.last_words(),
         })
     }

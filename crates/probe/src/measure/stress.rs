@@ -134,7 +134,7 @@ impl Rig {
         let name = stressing.map_or("resource", |running| running.stress.stressor.name());
         self.desk.look(id, |watched| RigError::Ended {
             name: format!("stressor of {name}"),
-            how: watched.exit.map_or_else(|| "unknown".to_owned(), |(_, exit)| format!("{exit:?}")),
+            exit: watched.exit.map(|(_, exit)| exit),
             last_words: watched.last_words(),
         })
     }

@@ -93,6 +93,7 @@ fn rules() -> Rules {
         settle: Duration::ZERO,
         steps_before_load: 3,
         hand_over: None,
+        burst: None,
         guard: None,
     }
 }

@@ -79,6 +79,7 @@ mirror_struct! {
         yielded_ns: Maybe<u64>,
         inference_recovered_ns: Maybe<u64>,
         neighbour_recovered_ns: Maybe<u64>,
+        requests_late: Maybe<(u64, u64)>,
         remarks: Vec<String>,
     }
 }

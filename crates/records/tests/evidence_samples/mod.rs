@@ -144,6 +144,7 @@ fn observed() -> Observed {
             yielded_ns: None,
             inference_recovered_ns: Some(u64::MAX),
             neighbour_recovered_ns: None,
+            requests_late: Some((3, 20)),
             remarks: vec![String::new()],
         }),
         stress: Some(StressRecord {

@@ -1,6 +1,7 @@
 //! From evidence and a verdict to a report. Every number is computed here, once.
 
 pub(crate) mod axes;
+mod burst;
 mod capacity;
 mod charts;
 mod facts;

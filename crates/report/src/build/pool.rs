@@ -22,6 +22,7 @@ impl Placed<'_> {
     pub(super) fn label(&self) -> String {
         match self.block.plan.situation {
             Situation::Drill => format!("drill {}", self.block.plan.index),
+            Situation::Burst => format!("burst {}", self.block.plan.index),
             _ => format!("{} {}", self.kind.letter(), self.block.plan.index),
         }
     }
@@ -56,7 +57,7 @@ impl<'a> Pool<'a> {
         };
         Self {
             blocks: placed(Situation::is_ordinary),
-            drilled: placed(|situation| situation == Situation::Drill),
+            drilled: placed(|situation| matches!(situation, Situation::Drill | Situation::Burst)),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use cotenant_core::evidence::{Aspect, Run};
 use cotenant_core::verdict::Unit;
 
+use super::burst;
 use super::facts;
 use super::formulas::formulas;
 use super::inputs::ReportInputs;
@@ -21,6 +22,7 @@ pub(super) fn tables(inputs: &ReportInputs<'_>, pool: &Pool<'_>, drills: Table) 
         drills,
         transitions::checkpoints(inputs.runs, inputs.checkpoint),
         transitions::intervals(inputs.runs, inputs.checkpoint),
+        burst::bursts(inputs.runs),
     ];
     tables.extend(observed::tables(pool));
     tables.extend([

@@ -1,5 +1,6 @@
 //! The report as text of at most 80 columns, readable without colour.
 
+mod burst;
 mod capacity;
 pub(crate) mod layout;
 pub(crate) mod paper;

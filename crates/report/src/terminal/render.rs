@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 
+use super::burst::bursts;
 use super::capacity::capacity;
 use super::layout::{Columns, pad, row, width, wrap};
 use super::paper::{Paper, TerminalOptions, marked, style_of};
@@ -22,6 +23,7 @@ pub fn render_terminal(report: &Report, options: &TerminalOptions) -> String {
     capacity(&mut paper, &report.capacity);
     gates(&mut paper, &report.gates);
     transitions(&mut paper, &report.tables);
+    bursts(&mut paper, &report.tables);
     engine(&mut paper, &report.tables);
     if let Some(why) = &report.why {
         super::why::why(&mut paper, why);

@@ -1,6 +1,7 @@
 //! The tests beside A, B and C: each in a file of its own.
 
 mod audit;
+mod burst;
 mod capacity;
 mod faults;
 mod reclaim;
@@ -33,6 +34,7 @@ pub(super) struct Place<'a> {
 pub(super) async fn run(test: FieldTest, place: Place<'_>) -> Result<(), Failure> {
     match test {
         FieldTest::Audit => audit::run(place).await,
+        FieldTest::Burst => burst::run(place).await,
         FieldTest::Capacity => capacity::run(place).await,
         FieldTest::Faults => faults::run(place).await,
         FieldTest::Sensitivity => sensitivity::run(place).await,
@@ -48,6 +50,7 @@ pub(super) async fn resume(
     run: &StoredRun,
 ) -> Result<(), Failure> {
     match test {
+        FieldTest::Burst => burst::resume(place, run).await,
         FieldTest::Capacity => capacity::resume(place, run).await,
         FieldTest::Faults => faults::resume(place, run).await,
         FieldTest::Sensitivity => sensitivity::resume(place, run).await,

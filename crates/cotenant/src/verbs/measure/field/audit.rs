@@ -11,10 +11,8 @@ use super::super::new_seed;
 use super::Place;
 use crate::exit::Failure;
 use crate::verbs::judged::evidence_failure;
-use crate::verbs::session::{Piloted, Session, Subject, begin};
+use crate::verbs::session::{audit_length, Piloted, Session, Subject, begin};
 
-/// Length of the load under which the neighbour is killed.
-const LOAD: Duration = Duration::from_secs(4);
 const BOTH: Tests = Tests { a: false, b: true, c: true };
 
 /// Makes every audit and keeps them as a run without blocks.
@@ -35,9 +33,16 @@ async fn audit(session: &mut Session<'_>, place: Place<'_>) -> Result<(), Failur
     let printer = place.printer;
     session.engine_up().await?;
     printer.note("audit: a load against each limit, in the place of the neighbour");
-    let shape = BlockShape { warm_up: Duration::ZERO, judged: LOAD, tail: Duration::ZERO };
+    let any = BlockShape {
+        warm_up: Duration::ZERO,
+        judged: Duration::from_secs(1),
+        tail: Duration::ZERO,
+    };
+    let load = session.load(any)?;
+    let length = audit_length(load.rate_per_s());
+    let shape = BlockShape { judged: length, ..any };
     let rules = session.rules(shape);
-    let load = session.load(shape)?.schedule_of(u32::MAX, LOAD).map_err(Failure::input)?;
+    let load = load.schedule_of(u32::MAX, length).map_err(Failure::input)?;
     let mut audits = session.audits(&rules, &load, None).await?;
     if !session.rig.supervises_engine() {
         // Allowed by name, with a reason.

@@ -314,6 +314,7 @@ async fn go(
     }
     let course = Course {
         loads: &hunt,
+        burst: None,
         seen: &mut |block| hunt.take(block),
         go_on: &mut |_| hunt.decided().is_none(),
         decided: &|| hunt.decided(),
