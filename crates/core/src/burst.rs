@@ -28,9 +28,8 @@ pub fn bounds(guard: Option<&Guard>, objectives: &InferenceObjectives) -> Option
 fn of_objectives(objectives: &InferenceObjectives) -> Guard {
     let tail = |metric: LatencyMetric| {
         let all = objectives.latency();
-        let of_metric = all
-            .into_iter()
-            .filter(|one| one.metric == metric && one.quantile >= TAIL_QUANTILE_MIN);
+        let of_metric =
+            all.into_iter().filter(|one| one.metric == metric && one.quantile >= TAIL_QUANTILE_MIN);
         of_metric.map(|one| one.target).min()
     };
     Guard {
@@ -69,11 +68,7 @@ pub enum Recovery {
 ///
 /// It is the moment at which the first request was due behind the last late one of the last row of
 /// [`REQUESTS_IN_A_ROW`] that was not well. As many must follow it, or nobody saw that it lasted.
-pub fn inference_recovery(
-    bounds: &Guard,
-    requests: &[RequestRecord],
-    began_ns: u64,
-) -> Recovery {
+pub fn inference_recovery(bounds: &Guard, requests: &[RequestRecord], began_ns: u64) -> Recovery {
     let mut due: Vec<(u64, bool)> = requests
         .iter()
         .filter(|request| request.intended_ns >= began_ns)

@@ -115,6 +115,8 @@ pub struct Agreement {
 /// What both have of one metric.
 struct Pair {
     engine: EngineHistogram,
+    /// Name and version of the engine.
+    engine_name: String,
     client_s: Vec<f64>,
     /// Share of gaps that one read returned, for gaps alone.
     one_read: f64,
@@ -180,9 +182,11 @@ fn account(block: &Block, metric: ClientMetric) -> Option<(&EngineObservation, &
 
 fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
     let (mut pooled, mut client_s) = (None::<EngineHistogram>, Vec::new());
+    let mut engine_name = String::new();
     let (mut gaps, mut one_read) = (0_usize, 0_usize);
     for block in blocks {
         let Some((engine, histogram)) = account(block, metric) else { continue };
+        engine_name.clone_from(&engine.engine);
         match &mut pooled {
             Some(pooled) => pooled.add(histogram),
             None => pooled = Some(histogram.clone()),
@@ -235,7 +239,7 @@ fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
         ));
     }
     client_s.sort_by(f64::total_cmp);
-    Ok(Pair { engine, client_s, one_read: one_read as f64 / gaps.max(1) as f64 })
+    Ok(Pair { engine, engine_name, client_s, one_read: one_read as f64 / gaps.max(1) as f64 })
 }
 
 /// The gaps of a request with the instants at which they ended, microseconds.
@@ -312,6 +316,7 @@ fn quantiles(pair: &Pair) -> Vec<ComparedQuantile> {
 }
 
 fn explain(agreement: &Agreement, pair: &Pair, shifts: Shifts, merged: bool) -> (Answer, String) {
+    let engine_name = pair.engine_name.as_str();
     let (engine_count, client_count) = (agreement.engine_count, agreement.client_count as f64);
     let off = (engine_count - client_count).abs();
     if off > (COUNT_TOLERANCE * engine_count.max(client_count)).max(3.0) {
@@ -337,13 +342,17 @@ fn explain(agreement: &Agreement, pair: &Pair, shifts: Shifts, merged: bool) -> 
     let outside = agreement.quantiles.iter().map(|quantile| quantile.outside_s);
     let most_s = outside.fold(0.0_f64, |most, s| if s.abs() > most.abs() { s } else { most });
     if most_s == 0.0 {
-        let coarse = agreement.quantiles.iter().all(|q| q.engine.at_most_s.is_none());
-        let why = if coarse {
-            "the engine's buckets end below them, so they say little"
-        } else {
-            "each quantile lies in the engine's bucket"
+        let has_no_bounds = agreement.quantiles.iter().all(|q| q.engine.at_most_s.is_none());
+        return match (agreement.client_mean_s, agreement.engine_mean_s) {
+            (Some(client_s), Some(engine_s)) if has_no_bounds => {
+                by_means(agreement.metric, (client_s, engine_s), shifts, engine_name)
+            }
+            (_, _) if has_no_bounds => {
+                let why = "the engine's buckets end below them, and it tells no sum";
+                (Answer::NotCompared, why.to_owned())
+            }
+            _ => (Answer::Agrees, format!("each quantile lies in the engine's bucket{shift}")),
         };
-        return (Answer::Agrees, format!("{why}{shift}"));
     }
     let why = why_outside(agreement, pair, shifts, merged, most_s);
     why.map_or_else(
@@ -353,6 +362,35 @@ fn explain(agreement: &Agreement, pair: &Pair, shifts: Shifts, merged: bool) -> 
         },
         |why| (Answer::Explained, format!("{why}{shift}")),
     )
+}
+
+/// The answer where the engine tells a sum and a count, and no bucket in which a quantile could lie.
+fn by_means(
+    metric: ClientMetric,
+    (client_s, engine_s): (f64, f64),
+    shifts: Shifts,
+    engine: &str,
+) -> (Answer, String) {
+    let difference_s = client_s - engine_s;
+    let told = format!("by the means alone, which differ by {}", ms(difference_s));
+    let from_send = matches!(metric, ClientMetric::FirstToken | ClientMetric::WholeRequest);
+    let allowed_s = if from_send { shifts.overhead_s } else { 0.0 };
+    if difference_s.abs() <= allowed_s.max(MEAN_TOLERANCE * engine_s.max(client_s)) {
+        return (Answer::Agrees, told);
+    }
+    if from_send && difference_s > 0.0 && shifts.is_before_the_clock() {
+        return (
+            Answer::Explained,
+            format!("{told}: requests wait before the engine's clock starts"),
+        );
+    }
+    let hands_back = metric == ClientMetric::WholeRequest && difference_s > 0.0;
+    if hands_back && engine.to_ascii_lowercase().starts_with("triton") {
+        let why = "Triton counts a decoupled request only until its model has taken it over, which \
+                   is before the answer is complete";
+        return (Answer::Explained, format!("{told}: {why}"));
+    }
+    (Answer::Unexplained, told)
 }
 
 /// What was measured that explains a client's quantile outside of the engine's bucket, by `most_s`.

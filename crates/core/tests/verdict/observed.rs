@@ -124,6 +124,35 @@ fn what_nothing_measured_explains_stays_unexplained_with_its_numbers() {
     check(&early, ClientMetric::FirstToken, Answer::Unexplained, "below the engine's bucket");
 }
 
+/// An engine that tells a sum and a count of each latency, as Triton and llama.cpp do.
+fn without_buckets(mut run: Run, engine: &str) -> Run {
+    for account in run.blocks.iter_mut().filter_map(|block| block.observed.engine.as_mut()) {
+        engine.clone_into(&mut account.engine);
+        for histogram in &mut account.histograms {
+            histogram.bounds = vec![f64::INFINITY];
+            histogram.cumulative = vec![histogram.count];
+        }
+    }
+    run
+}
+
+#[test]
+fn an_engine_without_buckets_is_held_by_its_means() {
+    let told = |before_s, after_s, engine| without_buckets(run(before_s, after_s), engine);
+    let (whole, first) = (ClientMetric::WholeRequest, ClientMetric::FirstToken);
+    check(&told(0.001, 0.0, "llama.cpp b1"), whole, Answer::Agrees, "by the means alone");
+    check(&told(0.1, 0.0, "llama.cpp b1"), first, Answer::Explained, "before the engine's clock");
+    // The end alone is later: no wait before the clock does that.
+    check(&told(0.0, 0.2, "llama.cpp b1"), whole, Answer::Unexplained, "differ by 200.0 ms");
+    check(&told(0.0, 0.2, "Triton 2.51.0"), whole, Answer::Explained, "decoupled");
+    check(&told(0.0, 0.2, "Triton 2.51.0"), first, Answer::Agrees, "by the means alone");
+    let mut silent = told(0.001, 0.0, "llama.cpp b1");
+    for account in silent.blocks.iter_mut().filter_map(|block| block.observed.engine.as_mut()) {
+        account.histograms.iter_mut().for_each(|histogram| histogram.sum = None);
+    }
+    check(&silent, whole, Answer::NotCompared, "tells no sum");
+}
+
 #[test]
 fn an_engine_that_serves_others_counted_other_requests() {
     let mut run = run(0.0, 0.0);

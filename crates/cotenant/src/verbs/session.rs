@@ -12,9 +12,9 @@ use cotenant_probe::device::smi::DeviceReport;
 use cotenant_probe::host::{HostFacts, facts};
 use cotenant_probe::load::{Limits, TargetSpec};
 use cotenant_probe::measure::{
-    self, BlockError, BlockLimits, BurstRules, CapAudits, DeclaredLoad, EngineFacts, HandOver, Interrupt,
-    Loads, NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink, declared_engine,
-    declared_priority, inference_rig, neighbour_rig, target_of,
+    self, BlockError, BlockLimits, BurstRules, CapAudits, DeclaredLoad, EngineFacts, HandOver,
+    Interrupt, Loads, NeighbourPilot, Places, Progress, Rig, Rules, RunError, Runner, Sink,
+    declared_engine, declared_priority, inference_rig, neighbour_rig, target_of,
 };
 use cotenant_probe::supervisor::{
     AuditedPriorities, GuardianCommand, Priority, SupervisorError, audit_priority,

@@ -153,9 +153,9 @@ async fn yield_and_return(
 
 /// Keeps what the neighbour did until it yielded.
 fn take_steps(rig: &Rig, id: u32, zero_ns: u64, driven: &mut Driven) {
-    (driven.steps, driven.checkpoints) = rig.desk.look(id, |seen| {
-        (steps(&seen.events, zero_ns), checkpoints(&seen.events, zero_ns))
-    });
+    (driven.steps, driven.checkpoints) = rig
+        .desk
+        .look(id, |seen| (steps(&seen.events, zero_ns), checkpoints(&seen.events, zero_ns)));
 }
 
 /// The steps that were finished before the burst.

@@ -45,7 +45,6 @@ pub async fn pilot_inference(
     interrupt: &mut Interrupt,
 ) -> Result<InferencePilot, BlockError> {
     rig.engine_up().await?;
-    let zero_ns = monotonic_ns();
     let client = Client::start(rig, rules, load, Instant::now())?;
     let last = load.requests.last().map_or(Duration::ZERO, |request| request.intended);
     let waited = sleep_until(monotonic_ns() + last.as_nanos() as u64, interrupt).await;
@@ -145,6 +144,7 @@ pub async fn audit_faults(
 ) -> Result<Option<EnforcementAudit>, BlockError> {
     rig.engine_up().await?;
     rig.neighbour_up(None, rules.steps_before_load).await?;
+    let zero_ns = monotonic_ns();
     let client = Client::start(rig, rules, load, Instant::now())?;
     let last = load.requests.last().map_or(Duration::ZERO, |request| request.intended);
     let middle_ns = zero_ns + (last / 2).as_nanos() as u64;

@@ -13,7 +13,9 @@ use crate::host::listeners;
 use crate::http;
 use crate::load::{Target, TargetError, TargetSpec};
 use crate::progress_log::TrainerEvent;
-use crate::supervisor::{Exit, GuardianCommand, Launch, Signal, Supervisor, SupervisorError, Workload};
+use crate::supervisor::{
+    Exit, GuardianCommand, Launch, Signal, Supervisor, SupervisorError, Workload,
+};
 
 use super::desk::Desk;
 use super::engine_watch::WatchedEngine;
@@ -45,6 +47,17 @@ pub enum RigError {
         url: String,
         /// What was said.
         reason: String,
+    },
+    /// Somebody answers already where an engine is to be started.
+    #[error(
+        "something answers at {url} already, so `{name}` would not be what is measured: stop it, give \
+         `{name}` another port, or leave out its `launch` and have what runs there measured"
+    )]
+    Occupied {
+        /// The workload.
+        name: String,
+        /// What was asked.
+        url: String,
     },
     /// Slurm.
     #[error("{0}")]
@@ -265,6 +278,12 @@ impl Rig {
         let began_ns = monotonic_ns();
         let started = match (&inference.launch, self.engine) {
             (Some(launch), None) => {
+                if is_ready(&inference.ready_url).await.is_ok() {
+                    return Err(RigError::Occupied {
+                        name: inference.name,
+                        url: inference.ready_url,
+                    });
+                }
                 self.engine = Some(self.supervisor.start(launch.clone()).await?);
                 true
             }
@@ -281,13 +300,12 @@ impl Rig {
                     return Err(RigError::Ended { name: inference.name, exit, last_words });
                 }
             }
-            let reason = match http::get(&inference.ready_url, Duration::from_secs(2)).await {
-                Ok((status, _)) if (200..300).contains(&status) => {
+            let reason = match is_ready(&inference.ready_url).await {
+                Ok(()) => {
                     let took_s = (monotonic_ns() - began_ns) as f64 / 1e9;
                     return Ok(started.then_some(took_s));
                 }
-                Ok((status, _)) => format!("status {status}"),
-                Err(error) => error.reason,
+                Err(reason) => reason,
             };
             if self.engine.is_none() {
                 return Err(RigError::NotRunning {
@@ -460,6 +478,15 @@ impl Rig {
         }
         // What the guardian cannot do any more, its end does.
         let _ = self.supervisor.shutdown().await;
+    }
+}
+
+/// Whether an engine answers that it is ready, or what was said instead.
+async fn is_ready(url: &str) -> Result<(), String> {
+    match http::get(url, Duration::from_secs(2)).await {
+        Ok((status, _)) if (200..300).contains(&status) => Ok(()),
+        Ok((status, _)) => Err(format!("status {status}")),
+        Err(error) => Err(error.reason),
     }
 }
 

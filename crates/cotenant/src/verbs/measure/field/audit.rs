@@ -11,7 +11,7 @@ use super::super::new_seed;
 use super::Place;
 use crate::exit::Failure;
 use crate::verbs::judged::evidence_failure;
-use crate::verbs::session::{audit_length, Piloted, Session, Subject, begin};
+use crate::verbs::session::{Piloted, Session, Subject, audit_length, begin};
 
 const BOTH: Tests = Tests { a: false, b: true, c: true };
 
