@@ -42,7 +42,7 @@ impl Loads for BurstLoad {
         let declared = self.declared.of_pair(pair)?;
         let mut above = self
             .declared
-            .schedule_over(PAIR_OFFSET + pair, ends - begins, factor - 1.0)
+            .schedule_over(PAIR_OFFSET + pair, ends.saturating_sub(begins), factor - 1.0)
             .map_err(|error| error.to_string())?;
         for request in &mut above.requests {
             request.intended += self.warm_up + begins;

@@ -159,7 +159,8 @@ impl Runner<'_> {
         let mut tries = 0;
         let mut block = loop {
             tries += 1;
-            match run_block(self.rig, self.rules, plan, load, &mut self.interrupt).await {
+            let running = run_block(self.rig, self.rules, plan, load, &mut self.interrupt);
+            match Box::pin(running).await {
                 Ok(block) => break block,
                 Err(BlockError::Interrupted) => return Err(RunError::Interrupted),
                 Err(error) if tries < TRIES => {

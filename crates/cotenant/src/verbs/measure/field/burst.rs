@@ -54,7 +54,7 @@ pub(super) async fn run(place: Place<'_>) -> Result<(), Failure> {
             "run {}: {rounds} bursts to {factor:.1} times the declared rate for {} beside `{}`, and as \
              many without it; about {} in all",
             writer.id(),
-            minutes(burst.ends - burst.begins),
+            minutes(burst.ends.saturating_sub(burst.begins)),
             plan.neighbour,
             minutes((shape.load() + AROUND) * 2 * rounds)
         ));
