@@ -183,7 +183,7 @@ fn account(block: &Block, metric: ClientMetric) -> Option<(&EngineObservation, &
 fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
     let (mut pooled, mut client_s) = (None::<EngineHistogram>, Vec::new());
     let mut engine_name = String::new();
-    let (mut gaps, mut one_read) = (0_usize, 0_usize);
+    let (mut gaps, mut one_read, mut answers) = (0_usize, 0_usize, 0_usize);
     for block in blocks {
         let Some((engine, histogram)) = account(block, metric) else { continue };
         engine_name.clone_from(&engine.engine);
@@ -213,6 +213,10 @@ fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
                 if block.gaps.is_empty() {
                     return Err("the gaps between tokens were not read".to_owned());
                 }
+                let first = |request: &&RequestRecord| {
+                    request.first_token_ns.is_some_and(|ns| between.contains(&ns))
+                };
+                answers += block.requests.iter().filter(first).count();
                 let between = between.start / 1000..between.end / 1000;
                 for (gap_us, at_us) in block.gaps.iter().flat_map(|gaps| at(block, gaps)) {
                     if between.contains(&at_us) {
@@ -222,6 +226,16 @@ fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
                     }
                 }
             }
+        }
+    }
+    // llama.cpp divides the time by all tokens, of which the first of an answer ends no gap.
+    let has_no_bounds =
+        |engine: &&mut EngineHistogram| engine.bounds.iter().all(|bound| bound.is_infinite());
+    if let Some(engine) = pooled.as_mut().filter(has_no_bounds).filter(|_| gaps > 0) {
+        let (tokens, off) = ((gaps + answers) as f64, engine.count - (gaps + answers) as f64);
+        if off.abs() < (engine.count - gaps as f64).abs() && off.abs() <= COUNT_TOLERANCE * tokens {
+            (engine.bounds, engine.cumulative) = (Vec::new(), Vec::new());
+            engine.count = gaps as f64;
         }
     }
     let engine = pooled.ok_or_else(|| {
@@ -493,7 +507,9 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 fn ms(seconds: f64) -> String {
-    format!("{:.1} ms", seconds * 1e3)
+    // A difference that is shown as none has no side: -0.04 would read -0.0.
+    let shown = (seconds * 1e4).round() / 10.0;
+    format!("{:.1} ms", if shown == 0.0 { 0.0 } else { shown })
 }
 
 fn seconds(ns: u64) -> f64 {

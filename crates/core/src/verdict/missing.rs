@@ -77,7 +77,36 @@ fn both(covering: &Missing, covered: &Missing) -> Missing {
         Some(minutes) => format!("{command} --minutes {}", minutes.ceil().max(1.0)),
         None => command.to_owned(),
     };
-    Missing { what: format!("{}; {}", covering.what, covered.what), remedy, minutes }
+    Missing { what: told_once(&covering.what, &covered.what), remedy, minutes }
+}
+
+/// What two measurements supply, in one sentence. Of "about 2 more pairs of blocks" and "about 5 more
+/// pairs of blocks" the larger number is enough for both.
+fn told_once(covering: &str, covered: &str) -> String {
+    let mut parts: Vec<&str> = covering.split("; ").collect();
+    for part in covered.split("; ") {
+        let Some(same) =
+            parts.iter_mut().find(|known| without_number(known) == without_number(part))
+        else {
+            parts.push(part);
+            continue;
+        };
+        if number(part) > number(same) {
+            *same = part;
+        }
+    }
+    parts.join("; ")
+}
+
+/// The first whole number of a sentence.
+fn number(sentence: &str) -> Option<u64> {
+    sentence.split_whitespace().find_map(|word| word.parse().ok())
+}
+
+/// A sentence with a number left out, and one pair told as several are.
+fn without_number(sentence: &str) -> String {
+    let words = sentence.split_whitespace().filter(|word| word.parse::<u64>().is_err());
+    words.collect::<Vec<_>>().join(" ").replace("pairs of", "pair of")
 }
 
 #[cfg(test)]
@@ -114,6 +143,20 @@ mod tests {
         let whole = measurement("tests A and C; test A; drills", "a,c", 40.0);
         assert_eq!(joined(turned.into()), [whole]);
         assert_eq!(joined(all), expected);
+    }
+
+    #[test]
+    fn of_two_numbers_of_the_same_thing_the_larger_is_told() {
+        let all =
+            ["about 1 more pair of blocks like these", "about 5 more pairs of blocks like these"];
+        let all = all.map(|what| measurement(what, "a,c", 8.0));
+        let [one, five] = all.clone();
+        assert_eq!(joined(all.into()), [five.clone()]);
+        assert_eq!(joined(vec![five.clone(), one]), [five.clone()]);
+        // Another thing beside it stays.
+        let both = joined(vec![five, measurement("test C; about 9 more blocks", "a,c", 1.0)]);
+        let said = "about 5 more pairs of blocks like these; test C; about 9 more blocks";
+        assert_eq!(both[0].what, said);
     }
 
     #[test]

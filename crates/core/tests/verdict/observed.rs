@@ -191,6 +191,18 @@ fn gaps_agree_unless_one_read_returned_several_tokens() {
     check(&single, ClientMetric::InterToken, Answer::Agrees, "");
     let pairs = with_gaps(|token| if token % 2 == 0 { 42_000 } else { 10 });
     check(&pairs, ClientMetric::InterToken, Answer::Explained, "that one read returned");
+    // An engine that divides the same time by all tokens, the first of each answer included.
+    let mut tokens = with_gaps(|_| 21_000);
+    for block in tokens.blocks.iter_mut().filter(|block| block.plan.condition == Condition::A) {
+        let inside = JUDGED_FROM_NS..JUDGED_UNTIL_NS;
+        let first = |ns: Option<u64>| ns.is_some_and(|ns| inside.contains(&ns));
+        let answers = block.requests.iter().filter(|r| first(r.first_token_ns)).count();
+        let engine = block.observed.engine.as_mut().unwrap();
+        let gaps = engine.histograms.iter_mut().find(|h| h.metric == "itl_s").unwrap();
+        (gaps.bounds, gaps.cumulative) = (Vec::new(), Vec::new());
+        gaps.count += answers as f64;
+    }
+    check(&tokens, ClientMetric::InterToken, Answer::Agrees, "differ by 0.0 ms");
     let mut several = with_gaps(|_| 21_000);
     several.blocks[0].gaps[0].single_token = false;
     check(&several, ClientMetric::InterToken, Answer::NotCompared, "several tokens");
