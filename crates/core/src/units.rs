@@ -9,6 +9,7 @@ mod duration;
 mod error;
 mod money;
 mod number;
+mod picoseconds;
 mod rate;
 mod share;
 
@@ -17,5 +18,6 @@ pub use duration::{DURATION_MAX, format_duration, parse_duration};
 pub use error::{Quantity, UnitError, UnitProblem};
 pub use money::Money;
 pub use number::{format_count, parse_count};
+pub use picoseconds::Picoseconds;
 pub use rate::{RatePerSecond, RateTime};
 pub use share::Share;

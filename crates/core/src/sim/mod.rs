@@ -1,0 +1,3 @@
+//! What would happen: requests, jobs, changes of hands and a calendar in one clock.
+
+pub mod job;
