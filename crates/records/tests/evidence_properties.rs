@@ -329,7 +329,8 @@ fn observed() -> impl Strategy<Value = Observed> {
             neighbour_recovered_ns: moments.2,
             requests_late: moments.3,
             remarks,
-        });
+        })
+        .boxed();
     let done = (option::of(disturbance), option::of(stress()), vec(change(), 0..3));
     (option::of(engine), vec(gpu(), 0..3), done).prop_map(
         |(engine, gpus, (disturbance, stress, changes))| Observed {

@@ -139,6 +139,20 @@ fn a_launched_trainer_whose_log_is_not_read_is_a_warning() {
     assert_eq!(found, [(Severity::Warning, "no-log")]);
 }
 
+#[test]
+fn a_guard_tighter_than_what_is_judged_is_a_warning() {
+    let good = include_str!("../../../examples/cpu-demo.yaml");
+    let at = good.find("      objectives:").unwrap();
+    let found = |guard: &str| {
+        let text = format!("{}      guard: {{ {guard} }}\n{}", &good[..at], &good[at..]);
+        let (site, problems) = read_site("site.yaml", text.as_bytes());
+        assert!(site.is_some(), "{problems:?}");
+        problems.into_iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    assert_eq!(found("ttft_p95: 1 ms, e2e_p95: 10 h"), ["tight-guard"]);
+    assert_eq!(found("ttft_p95: 10 min"), Vec::<&str>::new());
+}
+
 /// The rules of a plan that need two numbers to disagree: each pair beside one that agrees.
 #[test]
 fn numbers_of_a_plan_must_agree() {

@@ -26,6 +26,9 @@ const CONDITIONS: [Condition; 3] = [Condition::A, Condition::B, Condition::C];
 /// Relative difference of two rates or lengths below which two loads of one description are taken
 /// to differ by chance alone.
 const LOAD_TOLERANCE: f64 = 0.25;
+/// Standard deviations of the difference of two counts that are taken for chance. A few drills of a
+/// few seconds ask for so few requests that their rate says little.
+const LOAD_SPREADS: f64 = 3.0;
 
 /// The stack, load and workloads that the question is about: of each, what was seen last. A run of A
 /// alone says nothing of the trainer, so the trainer's aspects come from the last run that had one.
@@ -33,6 +36,8 @@ const LOAD_TOLERANCE: f64 = 0.25;
 pub(super) struct Reference {
     pub(super) fingerprint: Fingerprint,
     pub(super) load: Option<TestedLoad>,
+    /// Requests behind that load's rate.
+    pub(super) requests: f64,
     pub(super) expected: Expected,
 }
 
@@ -51,9 +56,15 @@ impl Reference {
                     None => reference.fingerprint.0.remove(&aspect),
                 };
             }
-            if shows(run, Condition::A) || shows(run, Condition::C) {
-                reference.load = Some(run.load.clone());
-            }
+        }
+        // What a few drills asked for is no question of its own where A or C was tested.
+        let asked = |of: fn(&Run, Condition) -> bool| {
+            let newest = runs.iter().rev();
+            newest.into_iter().find(|run| of(run, Condition::A) || of(run, Condition::C))
+        };
+        if let Some(run) = asked(has).or_else(|| asked(shows)) {
+            reference.load = Some(run.load.clone());
+            reference.requests = requests(run).unwrap_or(f64::INFINITY);
         }
         reference
     }
@@ -82,6 +93,15 @@ fn drilled(run: &Run) -> impl Iterator<Item = &Block> {
 /// Whether a run says something of a stack in a condition: a drill does, too.
 fn shows(run: &Run, condition: Condition) -> bool {
     has(run, condition) || drilled(run).any(|block| block.plan.condition == condition)
+}
+
+/// About how many requests the rate of a run's load was counted on; `None` where no block was run.
+fn requests(run: &Run) -> Option<f64> {
+    let block = run.blocks.first()?;
+    let judged_s = block.judged_until_ns.saturating_sub(block.judged_from_ns) as f64 / 1e9;
+    let with_load = run.schedule.iter().filter(|plan| plan.condition != Condition::B);
+    let pairs: BTreeSet<u32> = with_load.map(|plan| plan.pair).collect();
+    Some(run.load.rate_per_s * judged_s * pairs.len() as f64)
 }
 
 /// Whether a change of an aspect makes a test stale.
@@ -311,18 +331,27 @@ fn differences(run: &Run, reference: &Reference, condition: Condition) -> Vec<St
         reference.expected.differences(&run.fingerprint, |aspect| matters(aspect, condition));
     differences.extend(declared);
     if let Some(load) = reference.load.as_ref().filter(|_| condition != Condition::B) {
-        differences.extend(load_differences(&run.load, load));
+        let counted = requests(run).map(|requests| (requests, reference.requests));
+        differences.extend(load_differences(&run.load, load, counted));
     }
     differences
 }
 
-/// In what two loads differ. Seeds make rates and lengths stray, so those have a tolerance.
-fn load_differences(there: &TestedLoad, here: &TestedLoad) -> Vec<String> {
+/// In what two loads differ. Seeds make rates and lengths stray, so those have a tolerance; it is wider
+/// where few requests were `counted`. A run without blocks was tested under no load.
+fn load_differences(
+    there: &TestedLoad,
+    here: &TestedLoad,
+    counted: Option<(f64, f64)>,
+) -> Vec<String> {
     if there.description != here.description {
         return vec![format!("load: {} there, {} now", there.description, here.description)];
     }
-    let far =
-        |one: f64, other: f64| (one - other).abs() > LOAD_TOLERANCE * one.abs().max(other.abs());
+    let Some((one, other)) = counted else { return Vec::new() };
+    // Of a Poisson count of n the relative spread is 1/√n.
+    let chance = LOAD_SPREADS * (one.max(1.0).recip() + other.max(1.0).recip()).sqrt();
+    let allowed = LOAD_TOLERANCE.max(chance);
+    let far = |one: f64, other: f64| (one - other).abs() > allowed * one.abs().max(other.abs());
     let mut differences = Vec::new();
     if far(there.rate_per_s, here.rate_per_s) {
         differences.push(format!(

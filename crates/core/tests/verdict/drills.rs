@@ -8,7 +8,9 @@ use cotenant_core::site::{Transition, TransitionStep, TransitionStepKind};
 use cotenant_core::units::Share;
 use cotenant_core::verdict::{GateKind, Ruling};
 
-use crate::support::{Recipe, check_gate, drill, finding, gate, judged, site, training_mut};
+use crate::support::{
+    Recipe, SECOND, check_gate, drill, finding, gate, judged, site, training_mut,
+};
 
 use GateKind::Preemption;
 use Ruling::{Fail, NotProven, Pass};
@@ -53,6 +55,29 @@ fn drills_count_beside_the_tests_and_are_no_test() {
     }
     // And without any test they still show what a reclaim takes.
     check_gate(&judged(&strict, &[drills(60, |_, _| {})]), Preemption, Pass);
+}
+
+#[test]
+fn a_few_short_drills_are_no_other_load() {
+    // Nine requests in one block of four seconds, where the tests had two a second: chance.
+    let few = |rate_per_s: f64| {
+        let mut run = drills(1, |_, _| {});
+        run.load.rate_per_s = rate_per_s;
+        for block in &mut run.blocks {
+            block.judged_until_ns = block.judged_from_ns + 4 * SECOND;
+        }
+        run
+    };
+    let tests = Recipe::good().run();
+    let alone = judged(&site(), std::slice::from_ref(&tests));
+    let beside = judged(&site(), &[tests.clone(), few(4.5)]);
+    assert_eq!(gate(&beside, GateKind::Inference), gate(&alone, GateKind::Inference));
+    let drilled = |verdict| finding(verdict, Preemption, "reclaim and resume").sample.count;
+    assert_eq!(drilled(&beside), drilled(&alone) + 1);
+    // A hundred times the rate is another load: the drill is left out, and never the tests.
+    let other = judged(&site(), &[tests, few(200.0)]);
+    assert_eq!(gate(&other, GateKind::Inference), gate(&alone, GateKind::Inference));
+    assert_eq!(drilled(&other), drilled(&alone));
 }
 
 #[test]

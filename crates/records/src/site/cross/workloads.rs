@@ -18,6 +18,7 @@ pub(super) fn check(root: &Node, problems: &mut Vec<Problem>) {
             objectives(inference, "an inference workload", problems);
             lengths(view, inference, problems);
             peak_rate(inference, problems);
+            guard(inference, problems);
             capacity(inference, problems);
             columns(inference, problems);
         }
@@ -92,6 +93,28 @@ fn objectives(view: View<'_>, what: &str, problems: &mut Vec<Problem>) {
         );
     }
     quantiles(view, problems);
+}
+
+/// A guard ends a test; where it is tighter than what is judged, no test ever lasts until its verdict.
+fn guard(inference: View<'_>, problems: &mut Vec<Problem>) {
+    let groups = inference.group("guard").zip(inference.group("objectives"));
+    let Some((guard, objectives)) = groups else { return };
+    let mut tighter = |key: &str, is_tighter: bool| {
+        if is_tighter {
+            problems.push(
+                Problem::warning("tight-guard", format!("the guard's `{key}` is tighter than the objective"))
+                    .at(value_span(guard, key), "the test ends here")
+                    .beside(value_span(objectives, key), "and would be judged here")
+                    .hint("give the guard a wider bound: an objective is judged by a test, a guard ends one"),
+            );
+        }
+    };
+    for key in ["ttft_p95", "e2e_p95"] {
+        let both = guard.duration(key).zip(objectives.duration(key));
+        tighter(key, both.is_some_and(|(guard, objective)| guard < objective));
+    }
+    let both = guard.share("error_rate").zip(objectives.share("error_rate"));
+    tighter("error_rate", both.is_some_and(|(guard, objective)| guard.value() < objective.value()));
 }
 
 /// A higher quantile is at least a lower one, and the whole answer takes at least its first token.
