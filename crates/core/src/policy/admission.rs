@@ -157,6 +157,11 @@ impl Admission {
         self.waiting.len()
     }
 
+    /// Whether a request waits.
+    pub fn is_waiting(&self, id: u64) -> bool {
+        self.waiting.contains_key(&id)
+    }
+
     /// Requests that were sent on and are not done.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()

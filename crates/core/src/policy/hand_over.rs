@@ -170,6 +170,11 @@ impl HandOver {
             .count() as u32
     }
 
+    /// GPUs that are taken back for a service.
+    pub fn taken(&self, service: u32) -> u32 {
+        self.taken.values().filter(|by| **by == service).count() as u32
+    }
+
     /// Jobs that could be stopped now for a service that asks: those that hold lent GPUs, with how
     /// many of them are lent.
     pub fn reclaimable(&self, now: Picoseconds) -> Vec<(u32, u32)> {

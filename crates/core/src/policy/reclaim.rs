@@ -31,8 +31,9 @@ pub enum Event {
     Pressure(f64),
     /// So many GPUs are lent out now and could be asked back.
     Lent(u32),
-    /// Whoever lends has set everything back, as when a window ends: nothing is asked back any more.
-    Reset,
+    /// So many of those that were asked back are held as such: whoever stopped a job for one GPU has
+    /// all of the job's, and a window that ends sets everything back.
+    Taken(u32),
     /// The time has come that was asked for.
     Clock,
 }
@@ -82,7 +83,7 @@ impl Reclaim {
         match event {
             Event::Pressure(pressure) => self.see(now, pressure),
             Event::Lent(gpus) => self.lent = gpus,
-            Event::Reset => self.taken = 0,
+            Event::Taken(gpus) => self.taken = gpus,
             Event::Clock => {}
         }
         let (gpus, is_back, due) = match self.zone {

@@ -45,7 +45,7 @@ fn pressure_must_last_and_what_is_back_must_have_its_time_to_help() {
         [Action::LendAgain(1), Action::WakeAt(seconds(396))]
     );
     assert_eq!(machine.taken(), 1);
-    tell(&mut machine, 357, Event::Reset);
+    tell(&mut machine, 357, Event::Taken(0));
     assert_eq!(machine.taken(), 0);
 }
 

@@ -1,0 +1,21 @@
+//! One place in one clock: replicas that serve, jobs that work, changes of hands, a calendar, and
+//! the machines of [`crate::policy`] that decide.
+//!
+//! Everything that happens has a place in one total order: first its time, then its kind in the
+//! order of [`Kind`], then its number. The same spec and the same requests give the same outcome.
+
+mod calendar;
+mod events;
+mod hold;
+mod outcome;
+mod service;
+mod serving;
+mod spec;
+mod state;
+
+pub use calendar::{PlannedPlace, calendar_terms, time_in};
+pub use events::Kind;
+pub use outcome::{GpuTime, JobOutcome, Outcome, ReclaimOutcome, ServiceOutcome};
+pub use serving::{Arrival, Load, Neighbour, Nobody, Serving};
+pub use spec::{Demand, Queue, Reach, ServiceSpec, WorldSpec};
+pub use state::{World, carry_out};
