@@ -13,6 +13,7 @@ pub mod guard;
 pub mod machine;
 pub mod method;
 pub mod observed;
+pub mod perf;
 pub mod plan;
 pub mod policy;
 pub mod protocol;

@@ -1,5 +1,14 @@
 //! What would happen: requests, jobs, changes of hands and a calendar in one clock.
 
+pub mod engine;
+pub mod fleet;
+mod histogram;
 pub mod job;
+mod margin;
+mod outcome;
 pub mod transition;
 pub mod world;
+
+pub use histogram::Histogram;
+pub use margin::{Capacity, LoadMargin, Predictable, capacity};
+pub use outcome::{Backlog, Outcome};

@@ -1,0 +1,5 @@
+//! How long one pass of an engine takes.
+
+mod integer;
+
+pub use integer::{IntegerStep, Pass};
