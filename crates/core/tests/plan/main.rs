@@ -10,5 +10,6 @@ mod certificates;
 mod gates;
 mod jobs;
 mod pace;
+mod simulated;
 mod support;
 mod whole;

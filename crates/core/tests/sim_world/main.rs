@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may stop where its own place is not as made")]
 
 mod calendars;
+mod engines;
 mod properties;
 mod requests;
 mod support;

@@ -3,6 +3,7 @@
 
 mod ledger;
 mod run;
+mod site;
 mod spec;
 
 pub use ledger::Ledger;

@@ -28,6 +28,8 @@ pub enum Kind {
     Arrival,
     /// It is looked at how full the replicas of a service are.
     Sample,
+    /// A replica begins what waited for everything else at this moment.
+    Begin,
 }
 
 /// One thing that happens: when, what, to whom.
@@ -51,9 +53,10 @@ where
         for (number, slot) in self.slots.iter().enumerate() {
             if matches!(slot.state, SlotState::Up | SlotState::Draining) {
                 consider(slot.serving.next(), Kind::Replica, number);
+                consider(slot.serving.begins(), Kind::Begin, number);
             }
             // Whoever was asked about may have gone on to this moment by that.
-            if slot.state == SlotState::Draining && slot.serving.load().running == 0 {
+            if slot.is_drained() {
                 consider(Some(self.now), Kind::Replica, number);
             }
             consider(slot.until, Kind::Change, number);

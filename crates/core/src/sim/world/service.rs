@@ -124,8 +124,7 @@ where
         let now = self.now;
         self.slots[place].serving.advance(now);
         self.count_finished(place);
-        let slot = &self.slots[place];
-        if slot.state == SlotState::Draining && slot.serving.load().running == 0 {
+        if self.slots[place].is_drained() {
             self.leave(place);
         }
     }
@@ -246,7 +245,7 @@ where
                 self.set_state(place, SlotState::Draining, Some(drained_by));
                 let waiting = self.slots[place].serving.withdraw(now, false);
                 self.route_again(number, waiting);
-                if self.slots[place].serving.load().running == 0 {
+                if self.slots[place].is_drained() {
                     self.leave(place);
                 }
             }

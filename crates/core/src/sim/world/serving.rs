@@ -39,8 +39,17 @@ pub trait Serving {
     /// When something next happens in it.
     fn next(&self) -> Option<Picoseconds>;
 
-    /// Goes on to a time.
+    /// Goes on to a time: all that ends until then.
     fn advance(&mut self, until: Picoseconds);
+
+    /// When it begins something that everything else at that moment comes before, such as a pass
+    /// that takes on what arrives now.
+    fn begins(&self) -> Option<Picoseconds> {
+        None
+    }
+
+    /// Begins it.
+    fn begin(&mut self, _now: Picoseconds) {}
 
     /// Appends the numbers of the requests that it is done with, in the order in which that was,
     /// each once.

@@ -41,6 +41,14 @@ pub(super) struct Slot<S> {
     pub(super) neighbour: Neighbour,
 }
 
+impl<S: Serving> Slot<S> {
+    /// Whether it is to go and has nothing to do any more.
+    pub(super) fn is_drained(&self) -> bool {
+        let load = self.serving.load();
+        self.state == SlotState::Draining && load.running + load.waiting == 0
+    }
+}
+
 /// A job in the world.
 pub(super) struct JobSlot {
     pub(super) run: JobRun,
@@ -156,6 +164,10 @@ where
             Kind::Queue => {
                 self.services[number].queue_at = None;
                 self.tell_queue(number, admission::Event::Clock);
+            }
+            Kind::Begin => {
+                self.slots[number].serving.begin(self.now);
+                self.count_finished(number);
             }
             Kind::Arrival => self.arrive(),
             Kind::Sample => {
