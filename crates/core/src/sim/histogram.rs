@@ -171,7 +171,9 @@ mod tests {
             mut values in prop::collection::vec(0..1_000_000_000_u64, 1..80), share in 0.01..1.0_f64,
         ) {
             let mut histogram = Histogram::default();
-            values.iter().for_each(|value| histogram.add(Picoseconds(*value), 1));
+            for value in &values {
+                histogram.add(Picoseconds(*value), 1);
+            }
             values.sort_unstable();
             let rank = ((share * values.len() as f64 * (1.0 - 1e-12)).ceil() as usize).max(1);
             let truth = Picoseconds(values[rank - 1]).seconds();

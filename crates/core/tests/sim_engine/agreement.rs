@@ -36,6 +36,61 @@ fn jumping_and_stepping_agree_on_ten_thousand_workloads() {
     assert!(met.passes > 2 * met.runs, "{met:?}");
 }
 
+/// As small ones, at the size of a real engine: hundreds of sequences, long prompts, and a cache that
+/// is too small for all of them at times.
+#[test]
+fn jumping_and_stepping_agree_at_real_sizes() {
+    let mut random = Pcg64::seed_from_u64(5);
+    let spec = ReplicaSpec {
+        step: IntegerStep {
+            weights: Picoseconds(6_000_000_000),
+            per_token: Picoseconds(60_000_000),
+            per_token_pair: Picoseconds(374),
+            per_sequence: Picoseconds(30_000_000),
+            per_kv_token: Picoseconds(40_000),
+            ..IntegerStep::default()
+        },
+        kv_blocks: 3_000,
+        block_tokens: 16,
+        sequences_max: 128,
+        batched_tokens_max: 2_048,
+        requests_max: None,
+        prefix_cache: true,
+        role: Role::Both,
+    };
+    let mut at = 0;
+    let mut outside = Vec::new();
+    for id in 0..600 {
+        at += random.random_range(0..100_000_000_000);
+        let group = random.random_range(0..20);
+        let prefix = random.random_bool(0.7).then_some(Prefix { group, tokens: 40 * (group + 1) });
+        let (prompt_tokens, output_tokens) =
+            (random.random_range(1..3_000), random.random_range(1..500));
+        let at_time = Picoseconds(at);
+        outside.push((
+            at,
+            Outside::Arrives(SimRequest {
+                id,
+                at: at_time,
+                prompt_tokens,
+                output_tokens,
+                class: 0,
+                prefix,
+            }),
+        ));
+    }
+    let (jumped, stepped) = (jump(spec, &outside), step_through(spec, &outside));
+    assert!(jumped.events == stepped.events && jumped.loads == stepped.loads);
+    assert_eq!(jumped.passes.len(), stepped.passes.len());
+    let spans = |log: &Log| -> Vec<(u64, u64)> {
+        log.passes.iter().map(|pass| (pass.from, pass.until)).collect()
+    };
+    assert!(spans(&jumped) == spans(&stepped));
+    let mut met = Met::default();
+    met.count(&jumped);
+    assert!(met.preemptions > 50 && met.passes > 3 * met.runs / 2, "{met:?}");
+}
+
 #[derive(Debug, Default)]
 struct Met {
     preemptions: u64,
@@ -62,7 +117,7 @@ impl Met {
     }
 }
 
-fn jump(spec: ReplicaSpec, outside: &[(u64, Outside)]) -> Log {
+pub(crate) fn jump(spec: ReplicaSpec, outside: &[(u64, Outside)]) -> Log {
     let mut replica = Replica::new(0, spec).unwrap();
     let mut log = Log::default();
     for (at, what) in outside {
@@ -84,7 +139,7 @@ fn jump(spec: ReplicaSpec, outside: &[(u64, Outside)]) -> Log {
     log
 }
 
-fn workload(seed: u64) -> (ReplicaSpec, Vec<(u64, Outside)>) {
+pub(crate) fn workload(seed: u64) -> (ReplicaSpec, Vec<(u64, Outside)>) {
     let mut random = Pcg64::seed_from_u64(seed);
     let block_tokens = random.random_range(1..=6);
     let sequences_max = random.random_range(1..=6);

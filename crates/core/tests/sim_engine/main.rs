@@ -4,5 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod agreement;
+mod behaviour;
+mod fleet;
+mod invariants;
 mod stepper;
+mod theory;
 mod watching;
