@@ -33,3 +33,4 @@ pub use pace::{Pace, pace};
 pub use problem::{Job, Mode, Problem, Run, Slot};
 pub use question::PlanQuestion;
 pub use reserve::{ReserveQuestion, ReserveRefusal, gpus_for, missing_for_reserve, plan_reserve};
+pub use reserves::drawn_replicas;

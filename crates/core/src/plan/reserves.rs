@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::grid::Grid;
 use super::model::{InferencePlan, WindowNeed};
 use super::question::PlanQuestion;
-use super::reserve::{ReserveQuestion, gpus_for, missing_for_reserve, plan_reserve};
+use super::reserve::{ReserveQuestion, figure_of, gpus_for, missing_for_reserve, plan_reserve};
 use crate::demand::{Series, bootstrap_weeks};
 use crate::evidence::Origin;
 use crate::site::{Inference, Workload};
@@ -167,6 +167,21 @@ pub(super) fn drawn_weeks(
         }
     }
     sum.unwrap_or_default()
+}
+
+/// Replicas that one workload asks for in each window of each drawn week: its demand as a multiple of
+/// what one replica carries. `None` where its demand or its capacity is not known in the unit that
+/// binds.
+pub fn drawn_replicas(
+    question: &PlanQuestion<'_>,
+    grid: &Grid,
+    plan: &InferencePlan,
+) -> Option<Vec<Vec<f64>>> {
+    let (capacity, series) = binding(question, plan)?;
+    let carried = figure_of(&capacity, plan.binding)?;
+    let weeks = bootstrap_weeks(&series, grid, question.weeks_drawn, question.seed);
+    let replicas = |week: &Vec<f64>| week.iter().map(|value| value.max(0.0) / carried).collect();
+    Some(weeks.iter().map(replicas).collect())
 }
 
 /// What a replica of a plan's workload carries, and the workload's demand in the binding unit.

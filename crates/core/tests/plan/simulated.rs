@@ -1,10 +1,13 @@
 //! A plan, carried out by the simulator.
 
-use cotenant_core::plan::plan;
+use cotenant_core::demand::history_of_table;
+use cotenant_core::plan::{PlanQuestion, plan};
 use cotenant_core::policy::reclaim::Rule;
 use cotenant_core::sim::job::{Every, Saving};
 use cotenant_core::sim::transition::Drilled;
-use cotenant_core::sim::world::{Conditions, Demand, carry_out, demand_of_gpus, planned_world};
+use cotenant_core::sim::world::{
+    Conditions, Demand, carry_out, demand_of_gpus, planned_world, simulate_weeks,
+};
 use cotenant_core::site::{
     Checkpoint, CheckpointInterval, LostWork, Preemption, Transition, TransitionStep,
     TransitionStepKind,
@@ -12,10 +15,10 @@ use cotenant_core::site::{
 use cotenant_core::units::Picoseconds;
 
 use crate::support::{
-    PREEMPTION, batch, duration, inference, normal, question, serving, site, trainer, training_of,
-    weekly, workload,
+    PREEMPTION, batch, duration, grid, inference, normal, question, serving, site, trainer,
+    training_of, weekly, workload,
 };
-use cotenant_core::site::WorkloadKind;
+use cotenant_core::site::{Site, WorkloadKind};
 
 fn seconds(seconds: u64) -> Picoseconds {
     Picoseconds::SECOND * seconds
@@ -121,4 +124,33 @@ fn a_week_of_a_site_is_carried_out_with_its_steps_saves_and_changes() {
     assert_eq!(held + time.free, time.total);
     // Demand is met but for the start of the first replica.
     assert!(outcome.services[0].short <= seconds(7 * 2 * 200), "{:?}", outcome.services[0]);
+}
+
+#[test]
+fn a_plan_is_carried_out_in_weeks_drawn_from_its_history() {
+    // Three weeks in which each hour asks for what the table says, so that every drawn week is alike.
+    let rates: [(&str, f64); 3] =
+        [("daily 00:00-08:00", 0.5), ("daily 08:00-20:00", 2.5), ("daily 20:00-24:00", 0.5)];
+    let train = trainer("train", 2, 20.0, weekly("Fri", "18:00"));
+    let site = site(4, vec![serving("chat", inference(&rates)), train]);
+    let grid = grid("UTC", "2026-11-16", 21, 60);
+    let Site { workloads, .. } = &site;
+    let WorkloadKind::Inference(chat) = &workloads[0].kind else { panic!("it serves") };
+    let cotenant_core::site::Demand::Table(rows) = &chat.demand else { panic!("by a table") };
+    let history = history_of_table(rows, &grid, None).unwrap();
+    let histories = [("chat".to_owned(), history)];
+    let question = PlanQuestion { histories: &histories, weeks_drawn: 4, ..question(&site) };
+    let planned = plan(&question);
+    let simulated = simulate_weeks(&question, &planned, &Drilled::default(), None).unwrap();
+    assert_eq!(simulated.weeks, 4);
+    let train = &simulated.jobs[0];
+    assert_eq!((train.on_time_share, train.done_share), (Some(1.0), 1.0));
+    // 20 hours on two GPUs; nothing declares that a change takes any time.
+    assert!((train.gpu_hours_kept - 40.0).abs() < 1e-6, "{train:?}");
+    assert_eq!(simulated.services[0].short_share_max, 0.0);
+    assert_eq!(simulated.assumed.len(), 3, "{:?}", simulated.assumed);
+    assert_eq!(simulated.gpu_time.total, seconds(4 * 7 * 24 * 3600));
+    let none = PlanQuestion { histories: &[], ..question };
+    let refused = simulate_weeks(&none, &planned, &Drilled::default(), None);
+    assert!(refused.unwrap_err().contains("no week can be drawn for chat"));
 }

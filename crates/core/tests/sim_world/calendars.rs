@@ -3,11 +3,12 @@
 use cotenant_core::plan::{Calendar, Grid, Holder, Job, Mode, Tenant};
 use cotenant_core::policy::hand_over::{ServiceTerms, Use};
 use cotenant_core::policy::reclaim::Rule;
-use cotenant_core::sim::job::{JobSpec, Stop};
+use cotenant_core::sim::job::{Every, JobSpec, Pace, Saving, Stop};
 use cotenant_core::sim::transition::StepKind;
 use cotenant_core::sim::world::{
     Demand, Reach, ReclaimOutcome, ServiceSpec, WorldSpec, calendar_terms, carry_out,
 };
+use cotenant_core::stats::checkpoint_overhead;
 use cotenant_core::units::Picoseconds;
 use jiff::tz::TimeZone;
 
@@ -198,4 +199,27 @@ fn a_week_of_a_plan_is_carried_out_and_is_the_same_each_time() {
     let time = outcome.gpu_time;
     let held = time.serving + time.changing + time.working + time.job_overhead;
     assert_eq!(held + time.free, time.total);
+}
+
+/// Losses of the world's own drawing, against the expectation of Daly (2006): a job of two million
+/// seconds that is lost each hour on average, some 680 times.
+#[test]
+fn a_job_that_is_lost_now_and_then_takes_what_daly_expects() {
+    let long = JobSpec {
+        units: Some(2_000_000),
+        paces: vec![Pace { gpus: 1, unit: seconds(1) }],
+        saving: Saving::Blocking { every: Every::Units(600), cost: seconds(30) },
+        mean_time_to_loss: Some(seconds(3600)),
+        ..job("train", 1)
+    };
+    let spec = place(&[(0, vec![Held(0)])], 5_000_000, service(replicas(&[])), vec![long]);
+    let outcome = carry_out(spec);
+    let train = &outcome.jobs[0];
+    let wall = train.finished_at.map_or(f64::NAN, Picoseconds::seconds) - 20.0;
+    let expected = checkpoint_overhead(600.0, 30.0, 3600.0, 20.0).unwrap();
+    let simulated = wall / 2e6 - 1.0;
+    assert!((simulated / expected - 1.0).abs() < 0.1, "{simulated} {expected}");
+    let ledger = train.ledger;
+    assert!((560..800).contains(&ledger.losses), "{}", ledger.losses);
+    assert_eq!(ledger.working - ledger.lost, seconds(2_000_000));
 }

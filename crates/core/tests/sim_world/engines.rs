@@ -140,9 +140,8 @@ proptest! {
 
 #[test]
 fn beside_a_job_passes_take_longer_and_without_it_as_before() {
-    let mut spec = place(&[(0, vec![Lent(0)])], 400, at_once(asked()), vec![job("train", 9)]);
-    spec.terms.beside = Some(0);
-    spec.reach = Reach::SameGpu;
+    let job = job("train", 9);
+    let spec = WorldSpec::together(at_once(asked()), 1, job, 1, seconds(400), 1);
     let steps = Steps { beside_work: step(3), ..Steps::same(step(1)) };
     // The job starts at once, works from 20 to 110, saves to 114, and has left by 116.
     let requests = vec![request(1, seconds(10), 32, 20), request(2, seconds(200), 32, 20)];

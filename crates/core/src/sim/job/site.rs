@@ -50,11 +50,13 @@ impl JobSpec {
         }
         if let WorkloadKind::Training(training) = &workload.kind {
             match step_time(training) {
-                Some((steps, step)) => job.count_steps(training, steps, step, &mut assumed),
+                Some((steps, step)) => {
+                    job.count_steps(&workload.name, training, (steps, step), &mut assumed);
+                }
                 None => assumed.push(format!(
                     "{}: its work is cut into {UNITS_OF_WORK} parts, each of which is kept, since \
                      `steps` and `step_time_alone` are not declared",
-                    job.name
+                    workload.name
                 )),
             }
         }
@@ -64,9 +66,9 @@ impl JobSpec {
     /// Counts in steps, and saves and stops as declared.
     fn count_steps(
         &mut self,
+        name: &str,
         training: &Training,
-        steps: u64,
-        step: Picoseconds,
+        (steps, step): (u64, Picoseconds),
         assumed: &mut Vec<String>,
     ) {
         // The time of a step is that on the most GPUs, its normal allocation; on fewer it is as much
@@ -76,7 +78,7 @@ impl JobSpec {
         self.paces = self.paces.iter().map(scaled).collect();
         self.units = self.units.map(|_| steps);
         let lost = training.preemption.as_ref().and_then(|preemption| preemption.lost_work);
-        self.saving = saving(training.checkpoint.as_ref(), &self.name, assumed);
+        self.saving = saving(training.checkpoint.as_ref(), name, assumed);
         self.stop.finishes_unit = true;
         self.stop.saves = match lost {
             Some(LostWork::None) => true,
@@ -86,8 +88,7 @@ impl JobSpec {
         };
         if matches!(lost, Some(LostWork::Steps(_) | LostWork::Time(_))) {
             assumed.push(format!(
-                "{}: a stop loses what was done since the last save, whatever `lost_work` says",
-                self.name
+                "{name}: a stop loses what was done since the last save, whatever `lost_work` says"
             ));
         }
         let checkpoint = training.checkpoint.as_ref();

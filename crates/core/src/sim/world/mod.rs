@@ -14,6 +14,7 @@ mod serving;
 mod site;
 mod spec;
 mod state;
+mod weeks;
 
 pub use calendar::{PlannedPlace, calendar_terms, time_in};
 pub use engine::{EngineReplica, Steps};
@@ -23,3 +24,4 @@ pub use serving::{Arrival, Load, Neighbour, Nobody, Serving};
 pub use site::{Conditions, PlannedWorld, demand_of_gpus, planned_world};
 pub use spec::{Demand, Queue, Reach, ServiceSpec, WorldSpec};
 pub use state::{World, carry_out};
+pub use weeks::{SimulatedJob, SimulatedPlan, SimulatedService, simulate_weeks};

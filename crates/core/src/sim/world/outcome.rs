@@ -18,6 +18,8 @@ pub struct Outcome {
     pub reclaims: Vec<ReclaimOutcome>,
     /// Where the GPUs' time went.
     pub gpu_time: GpuTime,
+    /// The end of the simulated time.
+    pub until: Picoseconds,
     /// Things that happened.
     pub events: u64,
     /// The moment at which so many things happened at once that it was given up; what else is here

@@ -70,3 +70,32 @@ pub enum Demand {
     /// Replicas that it needs, in millionths: from each moment on, ascending.
     Replicas(Vec<(Picoseconds, u64)>),
 }
+
+impl WorldSpec {
+    /// One job beside the replicas of one service on the same GPUs from beginning to end, as in a test
+    /// of both together: the service has a replica on each `replica_gpus` of the job's GPUs. Whether
+    /// they slow each other is said by the replica's steps and the job's `beside_ppm`.
+    pub fn together(
+        service: ServiceSpec,
+        replica_gpus: u32,
+        job: JobSpec,
+        gpus: u32,
+        until: Picoseconds,
+        seed: u64,
+    ) -> Self {
+        let none = Picoseconds::ZERO;
+        let terms = hand_over::Terms {
+            windows: vec![(none, vec![hand_over::Use::Lent(0); gpus as usize])],
+            ends: Picoseconds::MAX,
+            services: vec![hand_over::ServiceTerms {
+                replica_gpus,
+                stop_lead: none,
+                start_lead: none,
+            }],
+            jobs: vec![hand_over::JobTerms { gpus: vec![gpus], stop_lead: none }],
+            beside: Some(0),
+        };
+        let (services, jobs) = (vec![service], vec![job]);
+        Self { terms, services, jobs, reach: Reach::SameHost, until, seed }
+    }
+}

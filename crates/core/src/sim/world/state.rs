@@ -503,6 +503,7 @@ where
             jobs: self.jobs.iter().map(|job| job.outcome(now)).collect(),
             reclaims: self.reclaims,
             gpu_time,
+            until: now,
             events: self.events,
             stuck_at,
         };
