@@ -2,6 +2,9 @@
 //!
 //! At one moment passes end, then KV tokens arrive from prefill replicas in order of their requests'
 //! numbers, then new requests in the order given, and then passes begin.
+//!
+//! Not modelled: a prefill replica frees the KV blocks of a request as soon as they are on their way,
+//! and does not wait for a decode replica to have room for them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

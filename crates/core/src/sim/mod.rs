@@ -6,9 +6,11 @@ mod histogram;
 pub mod job;
 mod margin;
 mod outcome;
+mod replications;
 pub mod transition;
 pub mod world;
 
 pub use histogram::Histogram;
 pub use margin::{Capacity, LoadMargin, Predictable, capacity};
 pub use outcome::{Backlog, Outcome};
+pub use replications::Replications;

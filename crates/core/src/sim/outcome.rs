@@ -2,7 +2,7 @@
 
 use super::engine::{PassRun, RefusalReason, SimRequest, Tokens, Watcher};
 use super::histogram::Histogram;
-use crate::stats::{Trend, mann_kendall};
+use crate::stats::{Trend, mann_kendall, mser5};
 use crate::units::Picoseconds;
 
 /// Spans of time in which arrivals and ends are counted; twice as many at most.
@@ -227,5 +227,13 @@ impl Backlog {
     /// fewer than ten spans.
     pub fn drift(&self) -> Option<Trend> {
         mann_kendall(&self.levels()).ok()
+    }
+
+    /// When the backlog was steady for the first time, by MSER-5 on its levels: what arrives before
+    /// is warm-up, for `measured_from` of the run that is reported. `None` with fewer than twenty
+    /// spans, and where half of them are not enough: such a load is not steady, or ran too shortly.
+    pub fn warm_up(&self) -> Option<Picoseconds> {
+        let truncation = mser5(&self.levels()).ok()?;
+        (!truncation.at_limit).then(|| self.span * truncation.drop as u64)
     }
 }

@@ -186,3 +186,28 @@ fn the_warm_up_is_served_and_not_counted() {
     assert_eq!((outcome.finished, outcome.e2e.count(), outcome.ttft.count()), (10, 5, 5));
     assert_eq!(outcome.itl.count(), 10);
 }
+
+#[test]
+fn what_waits_can_go_elsewhere() {
+    let mut replica = Replica::new(0, ReplicaSpec { sequences_max: 1, ..spec() }).unwrap();
+    let mut log = Log::default();
+    for id in 0..3 {
+        replica.offer(Picoseconds(id), request(id, id, 4, 5), &mut log);
+    }
+    let withdrawn = replica.withdraw_waiting(Picoseconds(20), &mut log);
+    assert_eq!(withdrawn.iter().map(|request| request.id).collect::<Vec<_>>(), [1, 2]);
+    replica.advance(Picoseconds::MAX, &mut log);
+    assert!(replica.is_idle() && log.passes.len() == 5);
+}
+
+#[test]
+fn warm_up_ends_when_the_backlog_is_steady() {
+    // 400 requests are there at once; after them come half as many as are carried.
+    let slow = IntegerStep { fixed: Picoseconds(1_000_000_000), ..IntegerStep::default() };
+    let at = |id: u64| if id < 400 { 0 } else { (id - 400) * 5_000_000_000 };
+    let all: Vec<SimRequest> = (0..4_000).map(|id| request(id, at(id), 4, 20)).collect();
+    let outcome = run(ReplicaSpec { step: slow, ..spec() }, &all).1;
+    // 400 in excess, gone at the rate at which more is carried than comes: 0.4 − 0.2 each ms.
+    let steady_s = outcome.backlog.warm_up().unwrap().seconds();
+    assert!((1.9..=3.5).contains(&steady_s), "{steady_s}");
+}

@@ -183,6 +183,21 @@ impl Replica {
         true
     }
 
+    /// Takes out the requests that wait, in their order: they can be served elsewhere. Those that
+    /// were preempted and wait to go on are among them, and begin from their prompts there.
+    pub fn withdraw_waiting(
+        &mut self,
+        now: Picoseconds,
+        seen: &mut impl Watcher,
+    ) -> Vec<SimRequest> {
+        self.advance(now, seen);
+        let withdrawn = self.waiting.drain(..).map(|sequence| sequence.request).collect();
+        if self.is_idle() {
+            self.ready = None;
+        }
+        withdrawn
+    }
+
     /// Whether it has no request at all.
     pub fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.running() == 0
