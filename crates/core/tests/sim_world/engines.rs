@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cotenant_core::perf::IntegerStep;
 use cotenant_core::policy::admission::Ticket;
-use cotenant_core::policy::hand_over::Use::{Lent, Service};
+use cotenant_core::policy::hand_over::Use::{Idle, Job as Held, Lent, Service};
 use cotenant_core::sim::engine::{Replica, ReplicaSpec, Role, SimRequest, Tokens, Watcher};
 use cotenant_core::sim::job::JobSpec;
 use cotenant_core::sim::transition::Transition;
@@ -191,4 +191,24 @@ fn the_same_seed_gives_the_same_bytes() {
         format!("{:?}", in_the_world(spec, steps, requests))
     };
     assert_eq!(run(), run());
+}
+
+#[test]
+fn a_replica_that_comes_again_beside_a_job_is_as_slow_as_before() {
+    // The second GPU is lent from 100 to 200; a job works on the third all the time, and slows
+    // everybody on the machine.
+    let windows = [
+        (0, vec![Service(0), Held(0)]),
+        (100, vec![Idle, Held(0)]),
+        (101, vec![Lent(1), Held(0)]),
+        (200, vec![Service(0), Held(0)]),
+    ];
+    let jobs = vec![job("train", 9000), job("short", 1)];
+    let mut spec = place(&windows, 400, at_once(asked()), jobs);
+    spec.reach = Reach::SameHost;
+    let steps = Steps { beside_work: step(3), ..Steps::same(step(1)) };
+    let requests = vec![request(1, seconds(50), 32, 20), request(2, seconds(350), 32, 20)];
+    let (outcome, ends) = in_the_world(spec, steps, requests);
+    assert_eq!(outcome.services[0].starts, 2);
+    assert_eq!(ends[0].2 - seconds(50), ends[1].2 - seconds(350));
 }

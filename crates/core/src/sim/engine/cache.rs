@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 /// Blocks that were freed together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Stretch {
     group: Option<u32>,
     blocks: u64,
 }
 
 /// A shared beginning.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Group {
     /// Blocks of it that lie in the cache, counted from its beginning.
     resident: u32,
@@ -26,7 +26,7 @@ struct Group {
     idle: Vec<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Cache {
     free: u64,
     shares: bool,

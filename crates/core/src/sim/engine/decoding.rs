@@ -8,7 +8,7 @@ use super::request::Sequence;
 /// The place of no sequence.
 const NOWHERE: u32 = u32::MAX;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Place {
     sequence: Sequence,
     /// The pass before which it joined.
@@ -20,7 +20,7 @@ struct Place {
     after: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Decoding {
     places: Vec<Place>,
     unused: Vec<u32>,

@@ -4,7 +4,7 @@ use super::request::Sequence;
 use crate::units::Picoseconds;
 
 /// Passes that follow each other with one batch.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     pub(super) from: Picoseconds,
     pub(super) until: Picoseconds,

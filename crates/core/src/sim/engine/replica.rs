@@ -32,7 +32,7 @@ pub struct Load {
 /// One replica of an engine. Times given to it must not go backwards.
 ///
 /// The order at one moment is: passes end, then requests arrive, then the next pass begins.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Replica {
     number: u16,
     spec: ReplicaSpec,

@@ -1,6 +1,8 @@
 //! A replica of [`crate::sim::engine`] in the world.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::serving::{Load, Neighbour, Serving};
 use crate::perf::IntegerStep;
@@ -39,17 +41,22 @@ impl Steps {
 ///
 /// What it has taken it gives back only when it stops, as engines do: its queue is drained with the
 /// rest. A request that begins again elsewhere is seen to arrive again there.
-#[derive(Debug)]
+///
+/// A copy of a new one is another replica of the same kind: `move |_| replica.clone()` makes them for
+/// a world.
+#[derive(Clone, Debug)]
 pub struct EngineReplica<W> {
-    number: u16,
     steps: Steps,
+    /// As it is when it has nothing.
+    empty: Replica,
     replica: Replica,
+    neighbour: Neighbour,
     now: Picoseconds,
     seen: Seen<W>,
 }
 
 /// Sees which requests it has, and passes everything on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Seen<W> {
     held: BTreeMap<u64, SimRequest>,
     finished: Vec<u64>,
@@ -72,7 +79,9 @@ impl<W: Watcher> EngineReplica<W> {
         }
         let replica = Replica::new(number, ReplicaSpec { step: steps.alone, ..spec })?;
         let seen = Seen { held: BTreeMap::new(), finished: Vec::new(), watcher };
-        Ok(Self { number, steps, replica, now: Picoseconds::ZERO, seen })
+        let empty = replica.clone();
+        let (neighbour, now) = (Neighbour::None, Picoseconds::ZERO);
+        Ok(Self { steps, empty, replica, neighbour, now, seen })
     }
 
     /// Whoever watched it.
@@ -80,17 +89,15 @@ impl<W: Watcher> EngineReplica<W> {
         self.seen.watcher
     }
 
+    /// Drops all that it has. Its neighbour stays.
+    fn forget(&mut self) {
+        self.replica = self.empty.clone();
+        self.set_neighbour(self.now, self.neighbour);
+    }
+
     /// Whether a pass is due: nothing but an arrival at this moment can come before it.
     fn is_due(&self) -> bool {
         self.replica.next().is_some_and(|next| next <= self.now)
-    }
-
-    /// An empty one in its place. Its spec was checked when it was made.
-    fn renew(&mut self) {
-        let spec = ReplicaSpec { step: self.steps.alone, ..*self.replica.spec() };
-        if let Ok(replica) = Replica::new(self.number, spec) {
-            self.replica = replica;
-        }
     }
 }
 
@@ -128,6 +135,7 @@ impl<W: Watcher> Serving for EngineReplica<W> {
     fn set_neighbour(&mut self, now: Picoseconds, neighbour: Neighbour) {
         self.now = self.now.max(now);
         // All three were checked when it was made, so that none is refused here.
+        self.neighbour = neighbour;
         let step = self.steps.beside(neighbour);
         let _checked_before = self.replica.set_step(now, step, &mut self.seen);
     }
@@ -139,15 +147,16 @@ impl<W: Watcher> Serving for EngineReplica<W> {
 
     fn pause(&mut self, now: Picoseconds) {
         self.now = self.now.max(now);
-        self.renew();
+        self.forget();
         self.replica.pause(now, &mut self.seen);
     }
 
-    fn withdraw(&mut self, _: Picoseconds, running: bool) -> Vec<SimRequest> {
+    fn withdraw(&mut self, now: Picoseconds, running: bool) -> Vec<SimRequest> {
+        self.now = self.now.max(now);
         if !running {
             return Vec::new();
         }
-        self.renew();
+        self.forget();
         std::mem::take(&mut self.seen.held).into_values().collect()
     }
 
@@ -196,5 +205,60 @@ impl<W: Watcher> Watcher for Seen<W> {
         self.held.remove(&request.id);
         self.finished.push(request.id);
         self.watcher.refused(request, at, reason);
+    }
+}
+
+/// One watcher of several replicas.
+#[derive(Debug, Default)]
+pub struct Shared<W>(Rc<RefCell<W>>);
+
+impl<W> Shared<W> {
+    /// Shares a watcher.
+    pub fn new(watcher: W) -> Self {
+        Self(Rc::new(RefCell::new(watcher)))
+    }
+
+    /// The watcher again, once all replicas that shared it are gone.
+    pub fn into_watcher(self) -> Option<W> {
+        Rc::into_inner(self.0).map(RefCell::into_inner)
+    }
+}
+
+impl<W> Clone for Shared<W> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<W: Watcher> Watcher for Shared<W> {
+    fn arrived(&mut self, request: &SimRequest) {
+        self.0.borrow_mut().arrived(request);
+    }
+    fn admitted(&mut self, request: &SimRequest, at: Picoseconds) {
+        self.0.borrow_mut().admitted(request, at);
+    }
+    fn first_token(&mut self, request: &SimRequest, at: Picoseconds) {
+        self.0.borrow_mut().first_token(request, at);
+    }
+    fn passes(&mut self, run: &PassRun) {
+        self.0.borrow_mut().passes(run);
+    }
+    fn late_token(&mut self, request: &SimRequest, tokens: Tokens, at: Picoseconds) {
+        self.0.borrow_mut().late_token(request, tokens, at);
+    }
+    fn finished(&mut self, request: &SimRequest, tokens: Tokens) {
+        self.0.borrow_mut().finished(request, tokens);
+    }
+    fn handed_over(&mut self, request: &SimRequest, at: Picoseconds) {
+        self.0.borrow_mut().handed_over(request, at);
+    }
+    fn preempted(&mut self, request: &SimRequest, at: Picoseconds, lost_tokens: u64) {
+        self.0.borrow_mut().preempted(request, at, lost_tokens);
+    }
+    fn livelock(&mut self, request: &SimRequest, at: Picoseconds, evictions: u32) {
+        self.0.borrow_mut().livelock(request, at, evictions);
+    }
+    fn refused(&mut self, request: &SimRequest, at: Picoseconds, reason: RefusalReason) {
+        self.0.borrow_mut().refused(request, at, reason);
     }
 }

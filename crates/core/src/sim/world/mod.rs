@@ -17,7 +17,7 @@ mod state;
 mod weeks;
 
 pub use calendar::{PlannedPlace, calendar_terms, time_in};
-pub use engine::{EngineReplica, Steps};
+pub use engine::{EngineReplica, Shared, Steps};
 pub use events::Kind;
 pub use outcome::{GpuTime, JobOutcome, Outcome, ReclaimOutcome, ServiceOutcome};
 pub use serving::{Arrival, Load, Neighbour, Nobody, Serving};

@@ -217,6 +217,7 @@ where
         let number = slot.service;
         let was_up = slot.state == SlotState::Up;
         (slot.state, slot.until) = (state, until);
+        self.is_moved = true;
         let is_up = state == SlotState::Up;
         if was_up == is_up {
             return;

@@ -77,6 +77,8 @@ pub struct World<S: Serving, A, F> {
     /// Places in `reclaims` of those of which not all was seen.
     open: Vec<usize>,
     pub(super) random: Pcg64,
+    /// Whether a replica has changed its state since it was last looked at who slows whom.
+    pub(super) is_moved: bool,
     events: u64,
 }
 
@@ -119,6 +121,7 @@ where
             reclaims: Vec::new(),
             open: Vec::new(),
             random: Pcg64::seed_from_u64(spec.seed),
+            is_moved: false,
             events: 0,
             spec,
         }
@@ -184,7 +187,8 @@ where
             }
         }
         // What one does to the other changes when somebody comes, goes, or does something else.
-        if matches!(kind, Kind::Job | Kind::Change | Kind::Loss | Kind::Calendar | Kind::Reclaim) {
+        let is_moved = std::mem::take(&mut self.is_moved);
+        if is_moved || matches!(kind, Kind::Job | Kind::Loss | Kind::Calendar | Kind::Reclaim) {
             self.refresh_neighbours();
         }
     }
