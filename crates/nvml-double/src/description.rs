@@ -25,6 +25,20 @@ pub struct Host {
     pub gpus: Vec<Gpu>,
 }
 
+/// What a GPU computes, for kernels that are run on the double of the CUDA driver.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compute {
+    /// Its multiprocessors.
+    pub multiprocessors: i32,
+    /// Its second-level cache.
+    pub l2_mib: i32,
+    /// Operations a second: a kernel of arithmetic takes as long as that says.
+    pub flop_per_s: f64,
+    /// Bytes a second: the same for a copy.
+    pub bytes_per_s: f64,
+}
+
 /// One GPU. What is left out is not supported.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +53,8 @@ pub struct Gpu {
     pub pci_device: String,
     /// Memory.
     pub memory_mib: Memory,
+    /// What it computes; without it CUDA does not see it.
+    pub compute: Option<Compute>,
     /// Shares of GPU and memory, percent.
     pub utilization_percent: Option<(u32, u32)>,
     /// Shares of encoder and decoder, percent.

@@ -10,6 +10,9 @@ pub const H100_8_MIG: &str = include_str!("../hosts/h100-8-mig.json");
 /// of nvidia_gpu_exporter shows it; written down by hand.
 pub const H100_MIG_CAPTURE: &str = include_str!("../hosts/h100-mig-capture.json");
 
+/// Two H100 that compute, one of them with most of its memory in use.
+pub const H100_2_COMPUTE: &str = include_str!("../hosts/h100-2-compute.json");
+
 /// Eight H100 of which one is lost from the start, one is lost later, one may not be looked at, one is
 /// throttled, and one has a limit that no name is known for.
 pub const H100_8_FAULTS: &str = include_str!("../hosts/h100-8-faults.json");

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 /// The file that cargo builds from this crate.
 const FILE: &str = "libnvml_double.so";
 
-/// The name of the driver's library.
+/// The names of the driver's libraries.
 const NAME: &str = "libnvidia-ml.so.1";
+const CUDA_NAME: &str = "libcuda.so.1";
 
 /// The shared library that cargo built beside the running test or example.
 ///
@@ -34,9 +35,21 @@ pub fn library() -> std::io::Result<PathBuf> {
 /// # Errors
 /// A file that cannot be read or written.
 pub fn install(folder: &Path, host: &str) -> std::io::Result<PathBuf> {
-    let path = folder.join(NAME);
+    install_as(NAME, folder, host)
+}
+
+/// The same under the name of the CUDA driver's library.
+///
+/// # Errors
+/// A file that cannot be read or written.
+pub fn install_cuda(folder: &Path, host: &str) -> std::io::Result<PathBuf> {
+    install_as(CUDA_NAME, folder, host)
+}
+
+fn install_as(name: &str, folder: &Path, host: &str) -> std::io::Result<PathBuf> {
+    let path = folder.join(name);
     // A copy and no link: the linker takes two names of one file for one library.
     std::fs::copy(library()?, &path)?;
-    std::fs::write(folder.join(format!("{NAME}.json")), host)?;
+    std::fs::write(folder.join(format!("{name}.json")), host)?;
     Ok(path)
 }

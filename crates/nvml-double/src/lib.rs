@@ -10,6 +10,9 @@
 //! COTENANT_NVML=host/libnvidia-ml.so.1 cotenant …                              # by hand
 //! ```
 //!
+//! Under the name of `libcuda.so.1` the same library has what a stressor of the GPU calls of the CUDA
+//! driver: a kernel takes the time that the description's peak rates say, and computes nothing.
+//!
 //! Each description in `hosts/` says what it shows. Its fields are those of [`description`]: a value that
 //! is left out is one that the driver does not support, `errors` gives any call another answer, and
 //! `each` holds what all GPUs share.
@@ -20,4 +23,4 @@ pub mod hosts;
 mod install;
 mod state;
 
-pub use install::{install, library};
+pub use install::{install, install_cuda, library};

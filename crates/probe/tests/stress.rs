@@ -145,10 +145,7 @@ async fn what_cannot_be_stressed_is_refused_in_words() {
     let folder = folder();
     let nowhere = folder.path().join("file");
     fs::write(&nowhere, "no folder").unwrap();
-    let mut wrong = vec![
-        (settings(Stressor::DiskSync, None, &nowhere), "cannot make a file"),
-        (settings(Stressor::GpuCompute, None, folder.path()), "GPU arithmetic is not stressed"),
-    ];
+    let mut wrong = vec![(settings(Stressor::DiskSync, None, &nowhere), "cannot make a file")];
     let memory = Path::new("/dev/shm");
     if fs::read_to_string("/proc/mounts").unwrap().contains("tmpfs /dev/shm ") {
         wrong.push((settings(Stressor::PageCache, None, memory), "lies in memory"));
@@ -180,4 +177,99 @@ fn what_a_kill_left_is_removed_and_nothing_else() {
     let scratch = Scratch::make(folder.path()).unwrap();
     scratch.file.set_len(10).unwrap();
     assert_eq!(names(folder.path()), vec![other]);
+}
+
+#[cfg(feature = "gpu-stress")]
+mod gpu {
+    use super::*;
+    use cotenant_probe::stress::CudaLibrary;
+    use cotenant_probe::supervisor::Launch;
+    use nvml_double::{hosts, install_cuda};
+
+    /// What the two GPUs of the double give together.
+    const FLOP_PER_S: f64 = 1e14;
+    const BYTES_PER_S: f64 = 6e12;
+
+    fn on(library: &Path, launch: Launch) -> Launch {
+        let variable = ("COTENANT_CUDA".to_owned(), library.display().to_string());
+        Launch { env: vec![variable], ..launch }
+    }
+
+    #[tokio::test]
+    async fn arithmetic_and_copies_run_at_the_rate_that_is_asked_for() {
+        let folder = folder();
+        let library = install_cuda(folder.path(), hosts::H100_2_COMPUTE).unwrap();
+        assert_eq!(CudaLibrary::at(&library).gpus(), Ok(2));
+        for (stressor, all) in
+            [(Stressor::GpuCompute, FLOP_PER_S), (Stressor::GpuMemory, BYTES_PER_S)]
+        {
+            for asked in [None, Some(all / 3.0)] {
+                let (supervisor, mut events) = spawn();
+                let launch =
+                    supervisor.stressor("stressor", &settings(stressor, asked, folder.path()));
+                supervisor.start(on(&library, launch.unwrap())).await.unwrap();
+                let mut notes = Vec::new();
+                let mut rates = Vec::new();
+                while rates.len() < 3 {
+                    match line(&mut events).await {
+                        StressLine::Note(note) => notes.push(note),
+                        StressLine::Rate { rate, .. } => rates.push(rate),
+                    }
+                }
+                let mean = rates.iter().sum::<f64>() / 3.0;
+                let most = asked.unwrap_or(all);
+                // A busy machine is late to launch; nothing is faster than the GPUs.
+                assert!(mean > 0.1 * most && mean <= 1.15 * most, "{stressor:?}: {rates:?}");
+                let gpus = notes.iter().filter(|note| note.contains("NVIDIA H100")).count();
+                assert_eq!(gpus, 2, "{notes:?}");
+                supervisor.shutdown().await.unwrap();
+            }
+        }
+    }
+
+    /// What a stressor says before it ends by itself.
+    async fn fails(library: &Path, stressor: Stressor) -> String {
+        let folder = folder();
+        let (supervisor, mut events) = spawn();
+        let launch = supervisor.stressor("stressor", &settings(stressor, None, folder.path()));
+        supervisor.start(on(library, launch.unwrap())).await.unwrap();
+        let mut said = String::new();
+        loop {
+            match next(&mut events).await {
+                Event::Line { text, .. } => said += &text,
+                Event::LeaderExited { exit, .. } => assert_eq!(exit, Exit::Code(1)),
+                Event::Gone { .. } => break,
+                _ => {}
+            }
+        }
+        supervisor.shutdown().await.unwrap();
+        said
+    }
+
+    #[tokio::test]
+    async fn a_gpu_that_cannot_be_stressed_is_named_with_its_reason() {
+        let folder = folder();
+        let said = fails(&folder.path().join("libcuda.so.1"), Stressor::GpuCompute).await;
+        assert!(said.contains("cannot be loaded") && said.contains("install the driver"), "{said}");
+        let host = |change: &dyn Fn(&mut serde_json::Value)| {
+            let mut host: serde_json::Value = serde_json::from_str(hosts::H100_2_COMPUTE).unwrap();
+            change(&mut host);
+            install_cuda(folder.path(), &host.to_string()).unwrap()
+        };
+        let full = host(&|host| host["gpus"][0]["memory_mib"]["free"] = 100.into());
+        let said = fails(&full, Stressor::GpuMemory).await;
+        assert!(said.contains("GPU 0") && said.contains("only 100 MiB"), "{said}");
+        let out = host(&|host| {
+            host["errors"] = serde_json::json!({ "cuMemAlloc_v2": "unknown" });
+        });
+        let said = fails(&out, Stressor::GpuCompute).await;
+        assert!(said.contains("cuMemAlloc failed: out of memory"), "{said}");
+        let none = host(&|host| {
+            for gpu in host["gpus"].as_array_mut().unwrap() {
+                gpu.as_object_mut().unwrap().remove("compute");
+            }
+        });
+        let said = fails(&none, Stressor::GpuCompute).await;
+        assert!(said.contains("it sees no GPU") && said.contains("CUDA_VISIBLE_DEVICES"), "{said}");
+    }
 }

@@ -1,4 +1,5 @@
-//! The functions under the driver's names, with the signatures of nvml.h.
+//! The functions under the driver's names, with the signatures of nvml.h, and of cuda.h those that a
+//! stressor calls.
 
 #![expect(
     unsafe_code,
@@ -6,6 +7,7 @@
 )]
 
 mod card;
+mod cuda;
 mod mig;
 mod system;
 mod write;

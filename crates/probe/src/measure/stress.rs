@@ -108,6 +108,11 @@ impl Rig {
         if let Some(neighbour) = &self.neighbour {
             launch.priority = neighbour.launch.priority;
             launch.affinity.clone_from(&neighbour.launch.affinity);
+            // The same GPUs, and the same part of each.
+            let of_gpus = |(name, _): &&(String, String)| {
+                name.starts_with("CUDA_") || name.starts_with("NVIDIA_")
+            };
+            launch.env.extend(neighbour.launch.env.iter().filter(of_gpus).cloned());
         }
         let workload = self.supervisor.start(launch).await?;
         self.stressing = Some(RunningStress { workload, stress });

@@ -18,6 +18,8 @@
 mod cache_size;
 mod cpu;
 mod disk;
+#[cfg(feature = "gpu-stress")]
+mod gpu;
 mod line;
 mod memory;
 mod network;
@@ -28,8 +30,10 @@ mod scratch;
 mod settings;
 
 pub use cache_size::{last_level_cache_bytes, parse_cache_size};
+#[cfg(feature = "gpu-stress")]
+pub use gpu::{CudaLibrary, CudaUnavailable};
 pub use line::{STRESS_LINE, StressLine};
 pub use pace::Pace;
 pub(crate) use run::stress_main;
 pub use scratch::{Scratch, ScratchError};
-pub use settings::{StressSettings, unit};
+pub use settings::{StressSettings, stressable_gpus, unit};

@@ -23,7 +23,7 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 const AVAILABLE_SHARE_MIN: f64 = 0.03;
 const AVAILABLE_BYTES_MIN: u64 = 128 << 20;
 
-/// What workers count, in parts of the unit: nanoseconds of CPU, or bytes.
+/// What workers count, in parts of the unit: nanoseconds of CPU, bytes, or operations.
 pub(super) type Done = Arc<AtomicU64>;
 
 /// What a stressor needs to work.
@@ -96,8 +96,11 @@ fn run(settings: &StressSettings) -> Result<(), String> {
         Stressor::DiskSync => disk::start(&mut work)?,
         Stressor::PageCache => page_cache::start(&mut work)?,
         Stressor::Network => network::start(&mut work)?,
+        #[cfg(feature = "gpu-stress")]
+        Stressor::GpuCompute | Stressor::GpuMemory => super::gpu::start(&mut work, stressor)?,
+        #[cfg(not(feature = "gpu-stress"))]
         Stressor::GpuCompute | Stressor::GpuMemory => {
-            return Err(format!("{} is not stressed by this process", stressor.name()));
+            return Err(super::settings::stressable_gpus().err().unwrap_or_default());
         }
     }
     let scale = if stressor == Stressor::Cpu { 1e-9 } else { 1.0 };

@@ -36,6 +36,25 @@ impl StressSettings {
     }
 }
 
+/// How many GPUs, or parts of them, this process could stress.
+///
+/// # Errors
+/// Why none can be, with the way out.
+#[cfg(feature = "gpu-stress")]
+pub fn stressable_gpus() -> Result<u32, String> {
+    super::CudaLibrary::of_this_machine().gpus().map_err(|error| error.to_string())
+}
+
+/// How many GPUs, or parts of them, this process could stress.
+///
+/// # Errors
+/// None: it was built without that part.
+#[cfg(not(feature = "gpu-stress"))]
+pub fn stressable_gpus() -> Result<u32, String> {
+    Err("this program was built without the stressors of GPUs; build it with the feature `gpu-stress`"
+        .to_owned())
+}
+
 /// The unit of a stressor's rate.
 pub fn unit(stressor: Stressor) -> &'static str {
     match stressor {

@@ -119,6 +119,11 @@ fn amount(value: f64, unit: &str) -> Value {
             shown.text += " cores";
             shown
         }
+        "FLOP/s" => format::value_with_text(
+            value,
+            unit,
+            format!("{} TFLOP/s", format::number(value / 1e12)),
+        ),
         "B/s" => format::value_with_text(value, unit, format!("{}/s", format::bytes(value))),
         unit => format::value_with_text(value, unit, format!("{} {unit}", format::number(value))),
     }

@@ -12,6 +12,7 @@ use cotenant_core::protocol::{
 use cotenant_core::site::Site;
 use cotenant_probe::host::{Root, parse_memory};
 use cotenant_probe::measure::{self, NeighbourPilot, StressKit};
+use cotenant_probe::stress::stressable_gpus;
 use cotenant_records::evidence::{RunPlan, Store, StoredRun};
 
 use super::Place;
@@ -38,7 +39,7 @@ const DISK: &str = "stress_disk_bytes";
 /// Runs the test and keeps its evidence.
 pub(super) async fn run(place: Place<'_>) -> Result<(), Failure> {
     let Place { options, file, evidence, interrupt, printer } = place;
-    let stressors = stressors(options.stressors.as_deref())?;
+    let stressors = stressors(options.stressors.as_deref(), &stressable_gpus())?;
     let subject = subject(&file.site, options.inference.as_deref(), options.neighbour.as_deref())?;
     let (workload, inference) = subject.inference;
     super::super::guard::may_stress(inference, &workload.name, options)?;
@@ -96,9 +97,11 @@ pub(super) async fn resume(place: Place<'_>, last: &StoredRun) -> Result<(), Fai
     result
 }
 
-/// The stressors that are asked for; every one that needs no GPU where nothing is said.
-fn stressors(list: Option<&str>) -> Result<Vec<Stressor>, Failure> {
-    let here = || Stressor::ALL.into_iter().filter(|stressor| !stressor.needs_gpu());
+/// The stressors that are asked for; every one that works here where nothing is said. `gpus` is how
+/// many GPUs can be stressed.
+fn stressors(list: Option<&str>, gpus: &Result<u32, String>) -> Result<Vec<Stressor>, Failure> {
+    let has_gpu = gpus.is_ok();
+    let here = || Stressor::ALL.into_iter().filter(move |it| has_gpu || !it.needs_gpu());
     let names = || here().map(Stressor::key).collect::<Vec<_>>().join(", ");
     let Some(list) = list else { return Ok(here().collect()) };
     let mut asked = Vec::new();
@@ -110,10 +113,11 @@ fn stressors(list: Option<&str>) -> Result<Vec<Stressor>, Failure> {
                 names()
             )));
         };
-        if stressor.needs_gpu() {
+        if let Err(why) = gpus
+            && stressor.needs_gpu()
+        {
             return Err(Failure::input(format!(
-                "`{word}` cannot be stressed: this program has no stressor that runs on a GPU\n\n\
-                 hint: the others are {}",
+                "`{word}` cannot be stressed here: {why}\n\nhint: the others are {}",
                 names()
             )));
         }
@@ -232,6 +236,7 @@ fn hinted(failure: Failure, stressor: Stressor, asked: &[Stressor]) -> Failure {
 fn amount(stressor: Stressor, value: f64) -> String {
     match stressor {
         Stressor::Cpu => format!("{value:.2} cores"),
+        Stressor::GpuCompute => format!("{:.2} TFLOP/s", value / 1e12),
         _ => format!("{:.0} MB/s", value / 1e6),
     }
 }
@@ -307,13 +312,16 @@ mod tests {
 
     #[test]
     fn a_list_of_stressors_is_read_and_a_wrong_one_named() {
-        let read = |list| {
-            stressors(list).map_err(|failure| match failure {
+        let read_with = |list, gpus: Result<u32, String>| {
+            stressors(list, &gpus).map_err(|failure| match failure {
                 Failure::Input(text) => text,
                 _ => "no wrong input".to_owned(),
             })
         };
+        let read = |list| read_with(list, Err("no driver is loaded on a GPU".to_owned()));
         assert_eq!(read(None).map(|all| all.len()), Ok(5));
+        assert_eq!(read_with(None, Ok(1)).map(|all| all.len()), Ok(7));
+        assert_eq!(read_with(Some("gpu-memory"), Ok(1)), Ok(vec![Stressor::GpuMemory]));
         let two = Ok(vec![Stressor::Cpu, Stressor::PageCache]);
         assert_eq!(read(Some("page-cache, cpu,cpu")), two);
         assert!(read(Some("cpu,gpu")).is_err_and(|why| why.contains("`gpu`")));
