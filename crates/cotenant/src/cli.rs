@@ -33,6 +33,8 @@ pub(crate) enum Verb {
     Demand(DemandOptions),
     /// Say who may hold which GPU when, what is kept for bursts, and which deadlines hold
     Plan(PlanOptions),
+    /// What would happen if the plan's calendar were carried out in drawn weeks
+    Simulate(SimulateOptions),
     /// Print the JSON Schema of the site file, or of the report
     Schema(SchemaOptions),
     /// Run tests A (inference alone), B (training alone) and C (both), and keep the evidence
@@ -171,6 +173,25 @@ pub(crate) struct PlanOptions {
     /// Write the answer to this file instead of standard output
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) drawing: Drawing,
+    /// The node's name in Slurm, for `--format slurm`
+    #[arg(long)]
+    pub(crate) node: Option<String>,
+    /// The Slurm account that may use the reservations, for `--format slurm`
+    #[arg(long)]
+    pub(crate) account: Option<String>,
+    /// The namespace of the ConfigMap, for `--format gpu-operator`
+    #[arg(long, default_value = "gpu-operator")]
+    pub(crate) namespace: String,
+    /// Folder of the evidence; without it, `evidence` beside the site file
+    #[arg(long)]
+    pub(crate) evidence: Option<PathBuf>,
+}
+
+/// How a plan is looked for, and what is drawn for it.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Drawing {
     /// The instant to plan for (RFC 3339); without it, the site's own, else the calendar's start
     #[arg(long)]
     pub(crate) as_of: Option<jiff::Timestamp>,
@@ -183,15 +204,20 @@ pub(crate) struct PlanOptions {
     /// How many times to look for a better calendar
     #[arg(long, default_value_t = 4_000)]
     pub(crate) steps: u64,
-    /// The node's name in Slurm, for `--format slurm`
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateOptions {
+    /// The site file
+    pub(crate) site: PathBuf,
+    /// Form of the answer
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: CheckFormat,
+    /// Write the answer to this file instead of standard output
     #[arg(long)]
-    pub(crate) node: Option<String>,
-    /// The Slurm account that may use the reservations, for `--format slurm`
-    #[arg(long)]
-    pub(crate) account: Option<String>,
-    /// The namespace of the ConfigMap, for `--format gpu-operator`
-    #[arg(long, default_value = "gpu-operator")]
-    pub(crate) namespace: String,
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) drawing: Drawing,
     /// Folder of the evidence; without it, `evidence` beside the site file
     #[arg(long)]
     pub(crate) evidence: Option<PathBuf>,
@@ -240,6 +266,8 @@ pub(crate) enum SchemaOf {
     Demand,
     /// What `read --format json` says of files
     Reading,
+    /// What `simulate --format json` says
+    Simulation,
 }
 
 #[derive(Debug, Args)]

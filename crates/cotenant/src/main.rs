@@ -42,6 +42,7 @@ fn run() -> ExitCode {
         Verb::Read(options) => verbs::read::run(&options, &printer),
         Verb::Demand(options) => verbs::demand::run(&options, &printer),
         Verb::Plan(options) => verbs::plan::run(&options, &printer),
+        Verb::Simulate(options) => verbs::simulate::run(&options, &printer),
         Verb::Schema(options) => verbs::schema::run(&options, &printer),
         Verb::Measure(options) => verbs::measure::run(&options, &printer),
         Verb::Verdict(options) => verbs::verdict::run(&options, &printer),

@@ -3,7 +3,8 @@
 //! [`build`] computes every number once. The renderers print the texts that it made and place its
 //! points on paper: any number that a reader sees in the page or in the terminal is in the JSON. A
 //! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools, and
-//! so has demand by time, [`build_demand`], and so have files that somebody looks at, [`build_reading`].
+//! so has demand by time, [`build_demand`], so have files that
+//! somebody looks at, [`build_reading`], and what would happen, [`build_simulation`].
 
 mod build;
 mod demand;
@@ -14,6 +15,7 @@ mod json;
 mod model;
 mod plan;
 mod reading;
+mod simulation;
 mod terminal;
 
 pub use build::{
@@ -44,6 +46,10 @@ pub use reading::{
     READING_FORMAT, READING_VERSION, ReadInput, ReadingReport, build_reading,
     model as reading_model, reading_from_json, reading_schema, reading_to_json,
     render_reading_terminal,
+};
+pub use simulation::{
+    SIMULATION_FORMAT, SIMULATION_VERSION, SimulationInputs, SimulationReport, build_simulation,
+    render_simulation_terminal, simulation_from_json, simulation_schema, simulation_to_json,
 };
 pub use terminal::{TerminalOptions, render_terminal};
 

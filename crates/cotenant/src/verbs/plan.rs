@@ -1,12 +1,8 @@
 //! `cotenant plan`: who may hold which GPU when, what is kept for bursts, and which deadlines hold.
 
 use std::fs;
-use std::time::Duration;
 
-use cotenant_core::evidence::Run;
-use cotenant_core::plan::schedule::Effort;
-use cotenant_core::plan::{PlanQuestion, plan};
-use cotenant_records::evidence::ReadWhat;
+use cotenant_core::plan::plan;
 use cotenant_report::{
     ExportFormat, ExportOptions, NextStepInput, PlanInputs, PlanReport, TerminalOptions,
     build_plan, export, plan_to_json, render_plan_html, render_plan_terminal,
@@ -16,36 +12,20 @@ use crate::cli::{PlanFormat, PlanOptions};
 use crate::exit::{Code, Failure};
 use crate::printer::Printer;
 use crate::site_file::{self, SiteFile};
-use crate::verbs::histories;
 use crate::verbs::judged;
+use crate::verbs::planned::Planned;
 
 pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Failure> {
     let file = site_file::read(&options.site, printer)?;
-    let histories = histories::of_site(&file.site, &file.folder(), *printer)?;
-    let evidence = options.evidence.clone().unwrap_or_else(|| file.evidence());
-    // With the gaps between tokens, on which a capacity may depend.
-    let gaps = ReadWhat { gaps: true };
-    let runs = if evidence.is_dir() { judged::runs(&evidence, gaps)? } else { Vec::new() };
-    let capacities = cotenant_core::capacity::measured(&file.site, &runs);
-    let name = file.name();
-    let made = plan(&PlanQuestion {
-        site: &file.site,
-        site_file: &name,
-        as_of: options.as_of,
-        histories: &histories.list,
-        capacities: &capacities,
-        drill_measured: longest_drill(&runs),
-        effort: Effort { steps_max: options.steps, seed: options.seed },
-        weeks_drawn: options.weeks_drawn,
-        seed: options.seed,
-    });
+    let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
+    let made = plan(&planned.question(&options.drawing));
     let report = build_plan(&PlanInputs {
         plan: &made,
         site_name: &file.site.name,
         site_lines: &judged::site_lines(&file.site),
         time_zone: &file.site.time_zone,
         tool_version: concat!("cotenant ", env!("CARGO_PKG_VERSION")),
-        notes: &histories.notes,
+        notes: &planned.histories.notes,
         next_steps: &next_steps(&file),
         sharing: Some(&file.site.sharing),
         server: file.site.server(),
@@ -61,13 +41,6 @@ pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Fail
         None => printer.data(&text)?,
     }
     Ok(Code::Answered)
-}
-
-/// The longest time from a signal to memory really free that any drill showed.
-fn longest_drill(runs: &[Run]) -> Option<Duration> {
-    let drills = runs.iter().flat_map(|run| &run.blocks).filter_map(|block| block.drill.as_ref());
-    let longest = drills.filter_map(|drill| drill.memory_free_s.or(drill.exit_s)).reduce(f64::max);
-    longest.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
 fn next_steps(file: &SiteFile) -> Vec<NextStepInput> {

@@ -11,6 +11,7 @@ pub(crate) fn run(options: &SchemaOptions, printer: &Printer) -> Result<Code, Fa
         SchemaOf::Plan => cotenant_report::plan_schema(),
         SchemaOf::Demand => cotenant_report::demand_schema(),
         SchemaOf::Reading => cotenant_report::reading_schema(),
+        SchemaOf::Simulation => cotenant_report::simulation_schema(),
     };
     let text =
         serde_json::to_string_pretty(&schema).map_err(|error| Failure::Bug(error.to_string()))?;

@@ -1,0 +1,35 @@
+//! A simulation as data.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::Table;
+
+/// What a plan came to where it was carried out in drawn weeks. Everything in it is simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SimulationReport {
+    /// Always `cotenant-simulation`.
+    pub format: String,
+    /// Version of this shape.
+    pub version: u32,
+    /// Program and version that wrote it.
+    pub tool: String,
+    /// Name of the site.
+    pub site: String,
+    /// Where its numbers come from: `simulated`.
+    pub origin: String,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Weeks that were drawn and carried out.
+    pub weeks: u32,
+    /// Each workload that serves: how often it had too few replicas.
+    pub services: Table,
+    /// Each job: its deadline, and what became of its GPU-hours.
+    pub jobs: Table,
+    /// Where the GPUs' time went.
+    pub gpu_time: Table,
+    /// What was assumed, as sentences.
+    pub assumed: Vec<String>,
+    /// Notes that narrow what may be read from it.
+    pub notes: Vec<String>,
+}
