@@ -207,7 +207,7 @@ mod gpu {
                 let (supervisor, mut events) = spawn();
                 let launch =
                     supervisor.stressor("stressor", &settings(stressor, asked, folder.path()));
-                supervisor.start(on(&library, launch.unwrap())).await.unwrap();
+                let workload = supervisor.start(on(&library, launch.unwrap())).await.unwrap();
                 let mut notes = Vec::new();
                 let mut rates = Vec::new();
                 while rates.len() < 3 {
@@ -222,6 +222,9 @@ mod gpu {
                 assert!(mean > 0.1 * most && mean <= 1.15 * most, "{stressor:?}: {rates:?}");
                 let gpus = notes.iter().filter(|note| note.contains("NVIDIA H100")).count();
                 assert_eq!(gpus, 2, "{notes:?}");
+                // Told to go, it waits for what it launched and gives the GPUs back.
+                let report = supervisor.stop(workload.id, LIMIT).await.unwrap();
+                assert_eq!((report.exit, report.killed), (Some(Exit::Code(0)), false));
                 supervisor.shutdown().await.unwrap();
             }
         }
@@ -264,6 +267,11 @@ mod gpu {
         });
         let said = fails(&out, Stressor::GpuCompute).await;
         assert!(said.contains("cuMemAlloc failed: out of memory"), "{said}");
+        let launch = host(&|host| {
+            host["errors"] = serde_json::json!({ "cuCtxSynchronize": "unknown" });
+        });
+        let said = fails(&launch, Stressor::GpuMemory).await;
+        assert!(said.contains("cuCtxSynchronize failed: unspecified launch failure"), "{said}");
         let none = host(&|host| {
             for gpu in host["gpus"].as_array_mut().unwrap() {
                 gpu.as_object_mut().unwrap().remove("compute");

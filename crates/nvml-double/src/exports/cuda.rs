@@ -33,8 +33,10 @@ const BYTES_PER_ELEMENT: f64 = 32.0;
 
 /// The text of the module that was loaded last.
 static MODULE: Mutex<Option<String>> = Mutex::new(None);
-/// Memory that was taken, bytes, of all GPUs together.
-static TAKEN: AtomicU64 = AtomicU64::new(0);
+/// GPUs that a description may have.
+const GPUS_MAX: usize = 16;
+/// Memory that was taken on each GPU, bytes.
+static TAKEN: [AtomicU64; GPUS_MAX] = [const { AtomicU64::new(0) }; GPUS_MAX];
 
 thread_local! {
     /// The GPU of the thread's context, and nanoseconds that its launches owe.
@@ -97,7 +99,9 @@ extern "C" fn cuInit(_flags: c_uint) -> Status {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuCtxDestroy_v2(_context: *mut c_void) -> Status {
-    CURRENT.set(None);
+    if let Some(taken) = CURRENT.take().and_then(|number| TAKEN.get(number)) {
+        taken.store(0, Ordering::Relaxed);
+    }
     0
 }
 
@@ -184,17 +188,17 @@ calls! {
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
         let running = host("cuMemGetInfo_v2")?;
         let (gpu, _) = current(&running)?;
-        put(free, free_bytes(gpu) as usize)?;
+        put(free, free_bytes(gpu)? as usize)?;
         put(total, (gpu.memory_mib.total << 20) as usize)
     }
 
     fn cuMemAlloc_v2(address: *mut u64, bytes: usize) {
         let running = host("cuMemAlloc_v2")?;
         let (gpu, _) = current(&running)?;
-        if bytes == 0 || bytes as u64 > free_bytes(gpu) {
+        if bytes == 0 || bytes as u64 > free_bytes(gpu)? {
             return Err(OUT_OF_MEMORY);
         }
-        let before = TAKEN.fetch_add(bytes as u64, Ordering::Relaxed);
+        let before = taken()?.fetch_add(bytes as u64, Ordering::Relaxed);
         put(address, (1 << 40) + before)
     }
 
@@ -238,6 +242,11 @@ calls! {
     }
 }
 
-fn free_bytes(gpu: &Gpu) -> u64 {
-    (gpu.memory_mib.free << 20).saturating_sub(TAKEN.load(Ordering::Relaxed))
+/// What was taken on the thread's GPU.
+fn taken() -> Result<&'static AtomicU64, Status> {
+    CURRENT.get().and_then(|number| TAKEN.get(number)).ok_or(INVALID_CONTEXT)
+}
+
+fn free_bytes(gpu: &Gpu) -> Result<u64, Status> {
+    Ok((gpu.memory_mib.free << 20).saturating_sub(taken()?.load(Ordering::Relaxed)))
 }

@@ -9,7 +9,7 @@ use cotenant_core::stats::quantile;
 
 use crate::clock::monotonic_ns;
 use crate::stress::{StressLine, StressSettings, unit};
-use crate::supervisor::Workload;
+use crate::supervisor::{Launch, Workload};
 
 use super::block::{BlockError, Interrupt, sleep_until};
 use super::desk::Watched;
@@ -17,6 +17,8 @@ use super::rig::{Rig, RigError};
 
 /// Longest wait until a stressor works: its buffers are filled before.
 const READY_PATIENCE: Duration = Duration::from_mins(1);
+/// Patience with a stressor of a GPU, which waits for its launches and gives the GPU back.
+const GPU_GRACE: Duration = Duration::from_secs(3);
 /// Longest life of a stressor, seconds: longer than any block.
 const SECONDS_MAX: u64 = 3600;
 /// Most threads of a stressor that is no CPU stressor: memory and network are full before.
@@ -108,12 +110,11 @@ impl Rig {
         if let Some(neighbour) = &self.neighbour {
             launch.priority = neighbour.launch.priority;
             launch.affinity.clone_from(&neighbour.launch.affinity);
-            // The same GPUs, and the same part of each.
-            let of_gpus = |(name, _): &&(String, String)| {
-                name.starts_with("CUDA_") || name.starts_with("NVIDIA_")
-            };
-            launch.env.extend(neighbour.launch.env.iter().filter(of_gpus).cloned());
         }
+        // The same GPUs, and the same part of each, as the neighbour; else those of inference.
+        let neighbours = self.neighbour.as_ref().map(|neighbour| &neighbour.launch);
+        let engines = self.inference.as_ref().and_then(|inference| inference.launch.as_ref());
+        launch.env.extend(gpu_variables(neighbours.or(engines)));
         let workload = self.supervisor.start(launch).await?;
         self.stressing = Some(RunningStress { workload, stress });
         let ready = self.desk.wait(workload.id, READY_PATIENCE, |watched| {
@@ -159,7 +160,10 @@ impl Rig {
         let Some(running) = self.stressing.take() else { return Ok(None) };
         let id = running.workload.id;
         if self.desk.look(id, |watched| watched.exit.is_none()) {
-            self.supervisor.stop(id, Duration::ZERO).await?;
+            // A kernel that is cut off may harm who shares the GPU.
+            let needs_gpu = running.stress.stressor.needs_gpu();
+            let grace = if needs_gpu { GPU_GRACE } else { Duration::ZERO };
+            self.supervisor.stop(id, grace).await?;
         }
         let stressor = running.stress.stressor;
         let kit = self.stress_kit.as_ref();
@@ -178,6 +182,13 @@ impl Rig {
         });
         Ok(Some(record))
     }
+}
+
+/// The variables of a launch that say which part of a GPU it gets.
+fn gpu_variables(launch: Option<&Launch>) -> Vec<(String, String)> {
+    let of_gpus =
+        |(name, _): &&(String, String)| name.starts_with("CUDA_") || name.starts_with("NVIDIA_");
+    launch.map_or_else(Vec::new, |launch| launch.env.iter().filter(of_gpus).cloned().collect())
 }
 
 impl Watched {

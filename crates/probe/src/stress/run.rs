@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cotenant_core::evidence::Stressor;
@@ -34,6 +34,30 @@ pub(super) struct Work<'a> {
     pub(super) memory_bytes: u64,
     /// What the reader should know, in sentences.
     pub(super) notes: Vec<String>,
+    /// How its threads end, where they may not be cut off.
+    pub(super) leave: Arc<Leave>,
+}
+
+/// An end that threads are asked for, and what they say of it. Threads that may be killed know nothing
+/// of it.
+#[derive(Debug, Default)]
+pub(super) struct Leave {
+    /// They shall end.
+    pub(super) asked: AtomicBool,
+    /// How many have not ended.
+    pub(super) working: AtomicU32,
+    /// Why one ended by itself.
+    pub(super) failure: Mutex<Option<String>>,
+}
+
+impl Leave {
+    /// How the process ends, if it does: with the reason of a thread that failed, or because all have
+    /// left that were asked to.
+    fn ending(&self) -> Option<Result<(), String>> {
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let left = self.asked.load(Ordering::Relaxed) && self.working.load(Ordering::Relaxed) == 0;
+        failure.map(Err).or(left.then_some(Ok(())))
+    }
 }
 
 impl Work<'_> {
@@ -83,6 +107,7 @@ fn run(settings: &StressSettings) -> Result<(), String> {
         done: Done::default(),
         memory_bytes: settings.memory_bytes_max.min(available / 2),
         notes: Vec::new(),
+        leave: Arc::default(),
     };
     if work.memory_bytes < settings.memory_bytes_max {
         work.notes.push(format!(
@@ -128,6 +153,9 @@ fn tell(
     let (mut then_ns, mut before) = (began_ns, work.done.load(Ordering::Relaxed));
     loop {
         std::thread::sleep(TELL_EVERY);
+        if let Some(ending) = work.leave.ending() {
+            return ending;
+        }
         let (at_ns, after) = (monotonic_ns(), work.done.load(Ordering::Relaxed));
         let rate = (after - before) as f64 * scale / ((at_ns - then_ns) as f64 / 1e9);
         let told = say(&StressLine::Rate { at_ns, rate });

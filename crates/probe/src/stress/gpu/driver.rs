@@ -19,6 +19,8 @@ const VARIABLE: &str = "COTENANT_CUDA";
 /// `CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT` and `CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE`.
 const MULTIPROCESSORS: c_int = 16;
 const L2_CACHE_BYTES: c_int = 38;
+/// `CU_CTX_SCHED_BLOCKING_SYNC`: who waits sleeps. A wait that spins would stress a core as well.
+const WAITS_ASLEEP: c_uint = 4;
 /// Longest name of a GPU that is read.
 const NAME_MAX: usize = 96;
 
@@ -195,8 +197,8 @@ impl Driver {
         let status = unsafe { (self.calls.cuDeviceGet)(&raw mut device, number.cast_signed()) };
         self.checked("cuDeviceGet", status)?;
         let mut handle = ptr::null_mut();
-        // SAFETY: writes one handle where told; the flags are none.
-        let status = unsafe { (self.calls.cuCtxCreate_v2)(&raw mut handle, 0, device) };
+        // SAFETY: writes one handle where told; the flag is one of `cuda.h`.
+        let status = unsafe { (self.calls.cuCtxCreate_v2)(&raw mut handle, WAITS_ASLEEP, device) };
         self.checked("cuCtxCreate", status)?;
         let mut context = Context { driver: self, device, handle, module: ptr::null_mut() };
         let image = module.as_ptr().cast();
@@ -290,8 +292,15 @@ impl Context<'_> {
         Ok(Kernel(function))
     }
 
-    /// Runs a kernel over so many blocks of so many threads, and waits for its end.
-    pub(super) fn run(
+    /// Waits until everything that was launched has ended.
+    pub(super) fn wait(&self) -> Result<(), String> {
+        // SAFETY: takes nothing; waits for the thread's current context, which is this one.
+        let status = unsafe { (self.driver.calls.cuCtxSynchronize)() };
+        self.driver.checked("cuCtxSynchronize", status)
+    }
+
+    /// Launches a kernel over so many blocks of so many threads.
+    pub(super) fn launch(
         &self,
         kernel: Kernel,
         blocks: u32,
@@ -326,10 +335,7 @@ impl Context<'_> {
                 ptr::null_mut(),
             )
         };
-        self.driver.checked("cuLaunchKernel", status)?;
-        // SAFETY: takes nothing; waits for the thread's current context, which is this one.
-        let status = unsafe { (self.driver.calls.cuCtxSynchronize)() };
-        self.driver.checked("cuCtxSynchronize", status)
+        self.driver.checked("cuLaunchKernel", status)
     }
 }
 

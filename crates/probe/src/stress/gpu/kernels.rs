@@ -4,7 +4,8 @@
 /// The module. The driver reads it up to its zero byte.
 ///
 /// `arithmetic` multiplies and adds in eight chains that do not wait for each other, and stores one
-/// value a thread so that nothing can be left out. Its factor of 1/2 keeps every value finite.
+/// value a thread so that nothing can be left out. Each chain begins with another value, so that no two
+/// can be taken for one; the factor of 1/2 keeps every value finite.
 /// `copy` moves 16 bytes a thread at a time from one buffer to another.
 pub(super) const MODULE: &std::ffi::CStr = c"
 .version 6.0
@@ -27,14 +28,14 @@ pub(super) const MODULE: &std::ffi::CStr = c"
     mad.lo.s32      %r5, %r2, %r3, %r4;
     cvt.rn.f32.u32  %f1, %r5;
     mov.f32         %f2, 0f3F000000;
-    mov.f32         %f3, %f1;
-    mov.f32         %f4, %f1;
-    mov.f32         %f5, %f1;
-    mov.f32         %f6, %f1;
-    mov.f32         %f7, %f1;
-    mov.f32         %f8, %f1;
-    mov.f32         %f9, %f1;
-    mov.f32         %f10, %f1;
+    add.f32         %f3, %f1, 0f3F800000;
+    add.f32         %f4, %f1, 0f3F900000;
+    add.f32         %f5, %f1, 0f3FA00000;
+    add.f32         %f6, %f1, 0f3FB00000;
+    add.f32         %f7, %f1, 0f3FC00000;
+    add.f32         %f8, %f1, 0f3FD00000;
+    add.f32         %f9, %f1, 0f3FE00000;
+    add.f32         %f10, %f1, 0f3FF00000;
 again:
     fma.rn.f32      %f3, %f3, %f2, %f1;
     fma.rn.f32      %f4, %f4, %f2, %f1;

@@ -1,23 +1,27 @@
 //! One thread for each GPU that is visible, each with a context of its own.
 
-use std::io::Write as _;
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use cotenant_core::evidence::Stressor;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::super::cpu::spawn;
 use super::super::pace::Pace;
-use super::super::run::{Done, Work, count};
+use super::super::run::{Done, Leave, Work, count};
 use super::driver::{Argument, Buffer, Context, CudaLibrary, Kernel};
 use super::kernels::{ARITHMETIC, COPY, ELEMENT_BYTES, MODULE, OPERATIONS_PER_ROUND, THREADS};
 
 /// Blocks for each multiprocessor: enough that none waits for work.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 8;
-/// A launch takes at least so long, so that its start costs little, and is short beside a rest.
-const LAUNCH_MIN: Duration = Duration::from_millis(1);
-/// Most rounds of arithmetic in a launch.
-const ROUNDS_MAX: u32 = 1 << 22;
+/// Launches between two waits take at least so long: then the wait costs little, and is still short
+/// beside a rest.
+const BETWEEN_WAITS_MIN: Duration = Duration::from_millis(3);
+/// Most launches between two waits.
+const LAUNCHES_MAX: u32 = 4096;
+/// Rounds of arithmetic in a launch: about a third of a millisecond on an H100.
+const ROUNDS: u32 = 2048;
 /// How often the buffers of a copy hold the second-level cache.
 const CACHES: u64 = 4;
 /// Bounds of one of the two buffers of a copy, bytes.
@@ -28,18 +32,27 @@ const FREE_SHARE: u64 = 8;
 const DEBT_S: f64 = 0.05;
 
 /// Starts a thread for each visible GPU, and waits until each works or says why not.
+///
+/// At SIGTERM each thread waits for what it launched and gives its GPU back: under MPS a client that is
+/// cut off in the middle of a kernel may take the server and its other clients with it.
 pub(in super::super) fn start(work: &mut Work<'_>, stressor: Stressor) -> Result<(), String> {
     let library = CudaLibrary::of_this_machine();
     let gpus = library.gpus().map_err(|error| error.to_string())?;
+    leave_at_sigterm(Arc::clone(&work.leave))?;
+    work.leave.working.store(gpus, Ordering::Relaxed);
     let (told, ready) = mpsc::channel();
     for number in 0..gpus {
         let (library, done, told) = (library.clone(), work.done.clone(), told.clone());
+        let leave = Arc::clone(&work.leave);
         let pace = Work::pace(work.settings.rate, gpus, DEBT_S);
         spawn("gpu", move || {
-            if let Err(why) = stress(&library, number, stressor, (&done, pace), &told) {
-                let _ = told.send(Err(format!("GPU {number}: {why}")));
-                let _ = writeln!(std::io::stderr(), "stressor: GPU {number}: {why}");
+            let ended = stress(&library, number, stressor, (&done, pace, &leave), &told);
+            if let Err(why) = ended {
+                let why = format!("GPU {number}: {why}");
+                let _ = told.send(Err(why.clone()));
+                *leave.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
             }
+            leave.working.fetch_sub(1, Ordering::Relaxed);
         })?;
     }
     for _ in 0..gpus {
@@ -49,12 +62,27 @@ pub(in super::super) fn start(work: &mut Work<'_>, stressor: Stressor) -> Result
     Ok(())
 }
 
-/// Works on one GPU until the process ends.
+/// Turns SIGTERM into an end that the threads are asked for.
+fn leave_at_sigterm(leave: Arc<Leave>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("cannot wait for SIGTERM: {error}");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let mut terminate = {
+        let _inside = runtime.enter();
+        signal(SignalKind::terminate()).map_err(failed)?
+    };
+    spawn("leave", move || {
+        runtime.block_on(terminate.recv());
+        leave.asked.store(true, Ordering::Relaxed);
+    })
+}
+
+/// Works on one GPU until it is asked to leave.
 fn stress(
     library: &CudaLibrary,
     number: u32,
     stressor: Stressor,
-    (done, mut pace): (&Done, Pace),
+    (done, mut pace, leave): (&Done, Pace, &Leave),
     told: &mpsc::Sender<Result<String, String>>,
 ) -> Result<(), String> {
     let driver = library.open().map_err(|error| error.to_string())?;
@@ -65,49 +93,60 @@ fn stress(
     };
     // A receiver that is gone has heard that another GPU cannot be used.
     let _ = told.send(Ok(format!("GPU {number} ({}): {}", context.name()?, load.told)));
-    loop {
+    while !leave.asked.load(Ordering::Relaxed) {
         load.run(&context)?;
         count(done, &mut pace, load.amount, 1.0);
     }
+    Ok(())
 }
 
-/// What one launch does.
+/// What is launched between two waits.
 struct Load {
     kernel: Kernel,
     blocks: u32,
     arguments: Vec<Argument>,
-    /// Operations, or bytes.
+    launches: u32,
+    /// Operations, or bytes, of all launches.
     amount: u64,
     told: String,
 }
 
 impl Load {
     fn run(&self, context: &Context<'_>) -> Result<(), String> {
-        context.run(self.kernel, self.blocks, THREADS, &self.arguments)
+        for _ in 0..self.launches {
+            context.launch(self.kernel, self.blocks, THREADS, &self.arguments)?;
+        }
+        context.wait()
     }
 
-    /// As many rounds as make a launch long enough.
+    /// So many launches that the wait behind them costs little. The first one is not timed: the driver
+    /// may load the kernel only then.
+    fn long_enough(mut self, context: &Context<'_>) -> Result<Self, String> {
+        self.run(context)?;
+        loop {
+            let began = Instant::now();
+            self.run(context)?;
+            if began.elapsed() >= BETWEEN_WAITS_MIN || self.launches >= LAUNCHES_MAX {
+                return Ok(self);
+            }
+            self.launches *= 2;
+            self.amount *= 2;
+        }
+    }
+
     fn arithmetic(context: &Context<'_>) -> Result<Self, String> {
         let blocks = context.multiprocessors()?.saturating_mul(BLOCKS_PER_MULTIPROCESSOR);
         let threads = u64::from(blocks) * u64::from(THREADS);
         let out = context.allocate(threads * 4)?;
-        let kernel = context.kernel(ARITHMETIC)?;
-        let mut rounds = 256;
-        loop {
-            let load = Self {
-                kernel,
-                blocks,
-                arguments: vec![Argument::Buffer(out), Argument::Count(rounds)],
-                amount: threads * u64::from(rounds) * OPERATIONS_PER_ROUND,
-                told: format!("{blocks} blocks of {THREADS} threads, {rounds} rounds a launch"),
-            };
-            let began = Instant::now();
-            load.run(context)?;
-            if began.elapsed() >= LAUNCH_MIN || rounds >= ROUNDS_MAX {
-                return Ok(load);
-            }
-            rounds *= 2;
-        }
+        let load = Self {
+            kernel: context.kernel(ARITHMETIC)?,
+            blocks,
+            arguments: vec![Argument::Buffer(out), Argument::Count(ROUNDS)],
+            launches: 1,
+            amount: threads * u64::from(ROUNDS) * OPERATIONS_PER_ROUND,
+            told: format!("{blocks} blocks of {THREADS} threads, {ROUNDS} rounds a launch"),
+        };
+        load.long_enough(context)
     }
 
     fn copies(context: &Context<'_>) -> Result<Self, String> {
@@ -125,7 +164,7 @@ impl Load {
         }
         let (from, to): (Buffer, Buffer) = (context.allocate(bytes)?, context.allocate(bytes)?);
         let elements = u32::try_from(bytes / ELEMENT_BYTES).unwrap_or(u32::MAX);
-        Ok(Self {
+        let load = Self {
             kernel: context.kernel(COPY)?,
             blocks: context.multiprocessors()?.saturating_mul(BLOCKS_PER_MULTIPROCESSOR),
             arguments: vec![
@@ -133,6 +172,7 @@ impl Load {
                 Argument::Buffer(to),
                 Argument::Count(elements),
             ],
+            launches: 1,
             // Each element is read and written.
             amount: 2 * u64::from(elements) * ELEMENT_BYTES,
             told: format!(
@@ -140,6 +180,7 @@ impl Load {
                 bytes >> 20,
                 l2_bytes >> 20
             ),
-        })
+        };
+        load.long_enough(context)
     }
 }

@@ -39,7 +39,13 @@ const DISK: &str = "stress_disk_bytes";
 /// Runs the test and keeps its evidence.
 pub(super) async fn run(place: Place<'_>) -> Result<(), Failure> {
     let Place { options, file, evidence, interrupt, printer } = place;
-    let stressors = stressors(options.stressors.as_deref(), &stressable_gpus())?;
+    // The driver is loaded only where one of its stressors may be meant.
+    let list = options.stressors.as_deref();
+    let gpus = match list {
+        Some(list) if !list.contains("gpu") => Err("none was asked for".to_owned()),
+        _ => stressable_gpus(),
+    };
+    let stressors = stressors(list, &gpus)?;
     let subject = subject(&file.site, options.inference.as_deref(), options.neighbour.as_deref())?;
     let (workload, inference) = subject.inference;
     super::super::guard::may_stress(inference, &workload.name, options)?;
