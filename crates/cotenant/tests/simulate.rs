@@ -26,7 +26,7 @@ fn simulated(more: &[&str]) -> Told {
 fn a_calendar_is_carried_out_and_the_answer_is_simulated() {
     let text = simulated(&[]).stdout;
     for said in
-        ["Simulated: no gate passes on it", "maintenance count", "Assumed", "in 3 drawn weeks"]
+        ["Simulated: no gate passes on it", "maintenance count", "Assumed", "in 3 drawn calendars"]
     {
         assert!(text.contains(said), "{said} is not in\n{text}");
     }

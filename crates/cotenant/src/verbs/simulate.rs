@@ -45,7 +45,8 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
     })?;
     simulated.assumed.push(
         "lent GPUs are asked back after 30 s in which replicas lack, one at a time with a minute \
-         between, and lent again after ten minutes below 70 %"
+         between, and lent again after ten minutes below 70 %, a quarter of an hour after the \
+         last at the earliest"
             .to_owned(),
     );
     let report = build_simulation(&SimulationInputs {

@@ -47,19 +47,19 @@ fn headline(simulated: &SimulatedPlan) -> String {
     let deadlines = match with_deadline.len() {
         0 => "no job has a deadline in it".to_owned(),
         all => format!(
-            "{always} of {} held in every week",
+            "{always} of {} held in every one",
             format::plural(all as u64, "deadline", "deadlines")
         ),
     };
     let worst = simulated.services.iter().map(|it| it.short_share_max).fold(0.0, f64::max);
     let inference = if worst > 0.0 {
-        format!("inference was short of replicas {} of the worst week", format::share(worst))
+        format!("inference was short of replicas {} of the worst one", format::share(worst))
     } else {
         "inference never lacked a replica".to_owned()
     };
     let reclaims = match simulated.reclaim_s_max {
         Some(seconds) => format!(
-            "; lent GPUs were asked back {:.1} times a week, and served again after at most {}",
+            "; lent GPUs were asked back {:.1} times in one, and served again after at most {}",
             simulated.reclaims,
             format::time(seconds)
         ),
@@ -67,7 +67,7 @@ fn headline(simulated: &SimulatedPlan) -> String {
     };
     format!(
         "Carried out in {}: {deadlines}; {inference}{reclaims}. Simulated: no gate passes on it.",
-        format::plural(simulated.weeks.into(), "drawn week", "drawn weeks")
+        format::plural(simulated.weeks.into(), "drawn calendar", "drawn calendars")
     )
 }
 
@@ -101,8 +101,8 @@ fn services(all: &[SimulatedService]) -> Table {
         columns: vec![
             column("service", "workload", false),
             column("short_share", "short", true),
-            column("short_share_max", "worst week", true),
-            column("starts", "starts a week", true),
+            column("short_share_max", "worst one", true),
+            column("starts", "starts", true),
         ],
         rows: all.iter().map(row).collect(),
         empty: "the plan has no inference".to_owned(),
@@ -123,7 +123,7 @@ fn jobs(all: &[SimulatedJob]) -> Table {
     Table {
         key: "jobs".to_owned(),
         title: "Jobs".to_owned(),
-        note: "Shares of the weeks, and means of one. Lost are GPU-hours that a job held without \
+        note: "Shares of the drawn calendars, and means of one. Lost are GPU-hours that a job held without \
                keeping work: starts, saves, exits, and steps done again."
             .to_owned(),
         columns: vec![
@@ -159,7 +159,7 @@ fn gpu_time(time: &GpuTime) -> Table {
     Table {
         key: "gpu_time".to_owned(),
         title: "Where the GPUs' time went".to_owned(),
-        note: format!("Means of one week, of {} of GPU time in all.", total.text),
+        note: format!("Means of one drawn calendar, of {} of GPU time in all.", total.text),
         columns: vec![
             column("holder", "held by", false),
             column("gpu_hours", "GPU-hours", true),

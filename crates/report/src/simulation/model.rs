@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Table;
 
-/// What a plan came to where it was carried out in drawn weeks. Everything in it is simulated.
+/// What a plan came to where its calendar was carried out under drawn demand. Everything in it is simulated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationReport {
     /// Always `cotenant-simulation`.
@@ -20,7 +20,7 @@ pub struct SimulationReport {
     pub origin: String,
     /// The answer in one sentence.
     pub headline: String,
-    /// Weeks that were drawn and carried out.
+    /// Calendars that were drawn and carried out; each is as long as the plan's.
     pub weeks: u32,
     /// Each workload that serves: how often it had too few replicas.
     pub services: Table,
