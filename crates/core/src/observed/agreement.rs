@@ -117,6 +117,8 @@ struct Pair {
     engine: EngineHistogram,
     /// Name and version of the engine.
     engine_name: String,
+    /// Whether answers came in more than one chunk. Of Triton's models only decoupled ones do that.
+    is_streamed: bool,
     client_s: Vec<f64>,
     /// Share of gaps that one read returned, for gaps alone.
     one_read: f64,
@@ -253,7 +255,17 @@ fn pair(blocks: &[&Block], metric: ClientMetric) -> Result<Pair, String> {
         ));
     }
     client_s.sort_by(f64::total_cmp);
-    Ok(Pair { engine, engine_name, client_s, one_read: one_read as f64 / gaps.max(1) as f64 })
+    let is_streamed = blocks
+        .iter()
+        .flat_map(|block| &block.requests)
+        .any(|request| request.gap_longest_ns.is_some());
+    Ok(Pair {
+        engine,
+        engine_name,
+        is_streamed,
+        client_s,
+        one_read: one_read as f64 / gaps.max(1) as f64,
+    })
 }
 
 /// The gaps of a request with the instants at which they ended, microseconds.
@@ -330,7 +342,8 @@ fn quantiles(pair: &Pair) -> Vec<ComparedQuantile> {
 }
 
 fn explain(agreement: &Agreement, pair: &Pair, shifts: Shifts, merged: bool) -> (Answer, String) {
-    let engine_name = pair.engine_name.as_str();
+    let is_decoupled_triton =
+        pair.is_streamed && pair.engine_name.to_ascii_lowercase().starts_with("triton");
     let (engine_count, client_count) = (agreement.engine_count, agreement.client_count as f64);
     let off = (engine_count - client_count).abs();
     if off > (COUNT_TOLERANCE * engine_count.max(client_count)).max(3.0) {
@@ -359,7 +372,7 @@ fn explain(agreement: &Agreement, pair: &Pair, shifts: Shifts, merged: bool) -> 
         let has_no_bounds = agreement.quantiles.iter().all(|q| q.engine.at_most_s.is_none());
         return match (agreement.client_mean_s, agreement.engine_mean_s) {
             (Some(client_s), Some(engine_s)) if has_no_bounds => {
-                by_means(agreement.metric, (client_s, engine_s), shifts, engine_name)
+                by_means(agreement.metric, (client_s, engine_s), shifts, is_decoupled_triton)
             }
             (_, _) if has_no_bounds => {
                 let why = "the engine's buckets end below them, and it tells no sum";
@@ -383,7 +396,7 @@ fn by_means(
     metric: ClientMetric,
     (client_s, engine_s): (f64, f64),
     shifts: Shifts,
-    engine: &str,
+    is_decoupled_triton: bool,
 ) -> (Answer, String) {
     let difference_s = client_s - engine_s;
     let told = format!("by the means alone, which differ by {}", ms(difference_s));
@@ -399,7 +412,7 @@ fn by_means(
         );
     }
     let hands_back = metric == ClientMetric::WholeRequest && difference_s > 0.0;
-    if hands_back && engine.to_ascii_lowercase().starts_with("triton") {
+    if hands_back && is_decoupled_triton {
         let why = "Triton counts a decoupled request only until its model has taken it over, which \
                    is before the answer is complete";
         return (Answer::Explained, format!("{told}: {why}"));

@@ -146,6 +146,12 @@ fn an_engine_without_buckets_is_held_by_its_means() {
     check(&told(0.0, 0.2, "llama.cpp b1"), whole, Answer::Unexplained, "differ by 200.0 ms");
     check(&told(0.0, 0.2, "Triton 2.51.0"), whole, Answer::Explained, "decoupled");
     check(&told(0.0, 0.2, "Triton 2.51.0"), first, Answer::Agrees, "by the means alone");
+    // A model that answers in one piece is not decoupled.
+    let mut whole_answers = told(0.0, 0.2, "Triton 2.51.0");
+    for request in whole_answers.blocks.iter_mut().flat_map(|block| &mut block.requests) {
+        request.gap_longest_ns = None;
+    }
+    check(&whole_answers, whole, Answer::Unexplained, "differ by 200.0 ms");
     let mut silent = told(0.001, 0.0, "llama.cpp b1");
     for account in silent.blocks.iter_mut().filter_map(|block| block.observed.engine.as_mut()) {
         account.histograms.iter_mut().for_each(|histogram| histogram.sum = None);
