@@ -212,7 +212,7 @@ pub(crate) struct SimulateOptions {
     pub(crate) site: PathBuf,
     /// Form of the answer
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: CheckFormat,
+    pub(crate) format: SimulateFormat,
     /// Write the answer to this file instead of standard output
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
@@ -221,6 +221,80 @@ pub(crate) struct SimulateOptions {
     /// Folder of the evidence; without it, `evidence` beside the site file
     #[arg(long)]
     pub(crate) evidence: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) sweep: SweepOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SimulateFormat {
+    /// For people, at most 80 columns
+    Text,
+    /// For programs; versioned, see `cotenant schema --of simulation` and `--of sweep`
+    Json,
+    /// One self-contained page, of a sweep
+    Html,
+}
+
+/// What to vary, and where to compute it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What if")]
+pub(crate) struct SweepOptions {
+    /// Simulate once for each value: `rate=0.5,1,2`, `gpus=4..8`. Several axes make their product. Axes:
+    /// rate, gpus, reclaim_time, reclaim, mode, split, first, shift, window
+    #[arg(long, value_name = "AXIS=VALUES")]
+    pub(crate) sweep: Vec<String>,
+    /// The most points that may be computed
+    #[arg(long, default_value_t = cotenant_core::sim::sweep::POINTS_MAX, requires = "sweep")]
+    pub(crate) points_max: u64,
+    /// Keep finished points in this folder, and go on from there next time
+    #[arg(long, value_name = "FOLDER", requires = "sweep")]
+    pub(crate) keep: Option<PathBuf>,
+    /// Compute one shard alone, the 3rd of 16, into `--out`; `job/16` is the shard that Slurm's or
+    /// Kubernetes' environment names
+    #[arg(long, value_name = "I/N", value_parser = shard, requires_all = ["sweep", "out"])]
+    pub(crate) shard: Option<Shard>,
+    /// Answer from the shards in this folder
+    #[arg(long, value_name = "FOLDER", requires = "sweep", conflicts_with = "shard")]
+    pub(crate) merge: Option<PathBuf>,
+    /// Compute the shards elsewhere: `slurm` submits a job array and waits for it, `kubernetes` writes an
+    /// Indexed Job to `--out` for you to apply
+    #[arg(long, value_enum, requires = "sweep", conflicts_with_all = ["shard", "merge"])]
+    pub(crate) on: Option<Cluster>,
+    /// Shards of a sweep that is computed elsewhere
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "on")]
+    pub(crate) shards: u32,
+    /// Options for `sbatch`, with blanks between them: `--partition=cpu --time=30`
+    #[arg(
+        long,
+        value_name = "OPTIONS",
+        default_value = "",
+        allow_hyphen_values = true,
+        requires = "on"
+    )]
+    pub(crate) slurm_args: String,
+    /// The image with this program, for `--on kubernetes`
+    #[arg(long, requires = "on")]
+    pub(crate) image: Option<String>,
+    /// The claim of the volume with the site file and for the shards, for `--on kubernetes`
+    #[arg(long, requires = "on")]
+    pub(crate) volume_claim: Option<String>,
+}
+
+/// Where shards are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cluster {
+    /// A job array of Slurm's
+    Slurm,
+    /// An Indexed Job of Kubernetes'
+    Kubernetes,
+}
+
+/// One of several shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// From 1; `None` is the one that the environment names.
+    pub(crate) number: Option<u32>,
+    pub(crate) of: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -268,6 +342,8 @@ pub(crate) enum SchemaOf {
     Reading,
     /// What `simulate --format json` says
     Simulation,
+    /// What `simulate --sweep … --format json` says
+    Sweep,
 }
 
 #[derive(Debug, Args)]
@@ -394,6 +470,17 @@ fn above_zero(text: &str) -> Result<f64, String> {
         Ok(value) if value > 0.0 && value.is_finite() && value <= 100_000.0 => Ok(value),
         _ => Err("a number above 0 and at most 100000 is needed".into()),
     }
+}
+
+fn shard(text: &str) -> Result<Shard, String> {
+    let wrong = || "a shard is its number and how many there are: `3/16`, or `job/16`".to_owned();
+    let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+    let of: u32 = of.parse().map_err(|_| wrong())?;
+    let number = if number == "job" { None } else { Some(number.parse().map_err(|_| wrong())?) };
+    if of == 0 || number.is_some_and(|number| number == 0 || number > of) {
+        return Err(format!("there are shards 1 to {of}"));
+    }
+    Ok(Shard { number, of })
 }
 
 /// An amount of memory or storage on the command line: `512 MiB`.

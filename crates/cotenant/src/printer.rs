@@ -51,11 +51,16 @@ impl Printer {
         let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
     }
 
+    /// Whether a long work is drawn on one line that changes, and not told in lines that stay.
+    pub(crate) fn is_drawn(self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
     /// A line that shows how far a long work is. Where standard error is no terminal, each new
     /// message is a line of its own.
     pub(crate) fn work(self, total: u64) -> Work {
         let bar = ProgressBar::new(total);
-        let shown = !self.quiet && io::stderr().is_terminal();
+        let shown = self.is_drawn();
         bar.set_draw_target(if shown {
             ProgressDrawTarget::stderr()
         } else {

@@ -15,6 +15,7 @@ mod packing;
 pub mod progress_log;
 pub mod read;
 pub mod scheduler;
+pub mod slurm_array;
 pub mod stress;
 pub mod supervisor;
 mod tool;

@@ -4,7 +4,8 @@
 //! points on paper: any number that a reader sees in the page or in the terminal is in the JSON. A
 //! plan has a report of its own, [`build_plan`], which [`export`] turns into files of other tools, and
 //! so has demand by time, [`build_demand`], so have files that
-//! somebody looks at, [`build_reading`], and what would happen, [`build_simulation`].
+//! somebody looks at, [`build_reading`], what would happen, [`build_simulation`], and what-ifs side by side,
+//! [`build_sweep`].
 
 mod build;
 mod demand;
@@ -16,6 +17,7 @@ mod model;
 mod plan;
 mod reading;
 mod simulation;
+mod sweep;
 mod terminal;
 
 pub use build::{
@@ -50,6 +52,12 @@ pub use reading::{
 pub use simulation::{
     SIMULATION_FORMAT, SIMULATION_VERSION, SimulationInputs, SimulationReport, build_simulation,
     render_simulation_terminal, simulation_from_json, simulation_schema, simulation_to_json,
+};
+pub use sweep::{
+    IndexedJob, SWEEP_FORMAT, SWEEP_MOUNT, SWEEP_VERSION, SweepAxisView, SweepChart, SweepInputs,
+    SweepJobView, SweepLine, SweepPointView, SweepReport, SweepServiceView, build_sweep,
+    indexed_job_yaml, render_sweep_html, render_sweep_terminal, sweep_from_json, sweep_schema,
+    sweep_to_json,
 };
 pub use terminal::{TerminalOptions, render_terminal};
 

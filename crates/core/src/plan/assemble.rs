@@ -2,7 +2,7 @@
 
 use super::backtest::{BacktestQuestion, Held, backtest};
 use super::calendar::lay_out;
-use super::candidates::{Considered, consider, starved, unprotected};
+use super::candidates::{Choice, Considered, consider, peak_need, starved, unprotected};
 use super::carried::{tell, with_measured};
 use super::certificates::certificates;
 use super::checks::checks;
@@ -22,16 +22,35 @@ use crate::site::{Demand, SiteKind, TableRow, WeeklyWindow, Workload, WorkloadKi
 
 /// Makes a plan. It never refuses: what cannot be planned is missing from it and named.
 pub fn plan(question: &PlanQuestion<'_>) -> Plan {
+    made(question, Making { choice: Choice::Best, is_whole: true })
+}
+
+/// The plan of one way of sharing, as far as a simulation needs it: without certificates, promises and
+/// the backtest, which take most of the time. Under a [`Choice::Split`] inference holds its GPUs at
+/// every hour, needed or not.
+pub fn plan_to_carry_out(question: &PlanQuestion<'_>, choice: Choice) -> Plan {
+    made(question, Making { choice, is_whole: false })
+}
+
+/// How a plan is made.
+#[derive(Clone, Copy)]
+struct Making {
+    choice: Choice,
+    /// With certificates, promises and the backtest.
+    is_whole: bool,
+}
+
+fn made(question: &PlanQuestion<'_>, making: Making) -> Plan {
     let Some((site, remarks)) = with_measured(question.site, question.capacities) else {
-        return planned(question);
+        return planned(question, making);
     };
-    let mut plan = planned(&PlanQuestion { site: &site, ..*question });
+    let mut plan = planned(&PlanQuestion { site: &site, ..*question }, making);
     let left = tell(&mut plan.reserves, remarks);
     plan.assumptions.extend(left);
     plan
 }
 
-fn planned(question: &PlanQuestion<'_>) -> Plan {
+fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
     let checks = checks(question.site);
     let Some((grid, assumed)) = grid(question) else {
         let missing = "`calendar: { begins: 2026-12-07 }` under `operations`: no day is named on \
@@ -53,13 +72,15 @@ fn planned(question: &PlanQuestion<'_>) -> Plan {
         return without_calendar(question, checks, missing, reserved);
     }
     let posed = pose(question.site, &grid, &reserved.plans, gpus);
-    let considered = consider(question, &grid, &reserved.plans, &posed);
-    let certified = certificates(question, &grid, &posed);
+    let considered = consider(question, &grid, &reserved.plans, &posed, making.choice);
+    let certified =
+        if making.is_whole { certificates(question, &grid, &posed) } else { Vec::new() };
     let Some((problem, solution)) = chosen(&considered) else {
         let missing = vec!["a way of sharing that can be planned".to_owned()];
         return without_calendar(question, checks, missing, reserved);
     };
-    let weeks = drawn_weeks(question, &grid, &reserved.plans);
+    let weeks =
+        if making.is_whole { drawn_weeks(question, &grid, &reserved.plans) } else { Vec::new() };
     let promised = promises(&PromiseQuestion {
         grid: &grid,
         problem,
@@ -74,15 +95,14 @@ fn planned(question: &PlanQuestion<'_>) -> Plan {
         unprotected: unprotected(question.site, Mechanism::WholeGpu),
         ..Unmet::default()
     };
-    let calendar = lay_out(
-        question.site,
-        &grid,
-        &reserved.plans,
-        problem,
-        &solution.runs,
-        solution.levels.clone(),
-    );
-    let tested = replayed(question, &grid, &reserved.plans, gpus);
+    let held = match making.choice {
+        Choice::Split(fixed) => held_for_good(&reserved.plans, fixed),
+        Choice::Best | Choice::Lending => reserved.plans.clone(),
+    };
+    let calendar =
+        lay_out(question.site, &grid, &held, problem, &solution.runs, solution.levels.clone());
+    let tested =
+        making.is_whole.then(|| replayed(question, &grid, &reserved.plans, gpus)).flatten();
     let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &unmet);
     let (word, reason) = word(&gates);
     let first = grid.windows.first().map(|window| window.start);
@@ -104,13 +124,35 @@ fn planned(question: &PlanQuestion<'_>) -> Plan {
     }
 }
 
+/// Reserves of which each is held at its highest in every window. Of a fixed number of GPUs each
+/// workload gets its own peak in the order of the site file, and the first one what is left.
+fn held_for_good(reserves: &[InferencePlan], fixed: Option<u32>) -> Vec<InferencePlan> {
+    let mut left = fixed.unwrap_or(u32::MAX);
+    let mut held: Vec<InferencePlan> = reserves.to_vec();
+    let mut shares = Vec::with_capacity(held.len());
+    for plan in &held {
+        let share = peak_need(std::slice::from_ref(plan)).max(plan.gpus_needed_max).min(left);
+        left -= share;
+        shares.push(share);
+    }
+    if let Some(first) = shares.first_mut().filter(|_| fixed.is_some()) {
+        *first += left;
+    }
+    for (plan, share) in held.iter_mut().zip(shares) {
+        for need in &mut plan.windows {
+            (need.reserved, need.hot, need.lent) = (share, 0, 0);
+        }
+    }
+    held
+}
+
 fn conditions(gates: &[PlanGate]) -> Vec<String> {
     each_once(gates.iter().flat_map(|gate| gate.would_be_conditional_on.iter().cloned()))
 }
 
 /// The histories that were read, and for each workload whose demand is only declared the week that
 /// its declaration describes.
-fn with_declared(question: &PlanQuestion<'_>, grid: &Grid) -> Vec<(String, History)> {
+pub(super) fn with_declared(question: &PlanQuestion<'_>, grid: &Grid) -> Vec<(String, History)> {
     let mut histories = question.histories.to_vec();
     for (workload, inference) in question.site.inference() {
         if question.history(&workload.name).is_some() {

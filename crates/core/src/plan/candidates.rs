@@ -14,6 +14,17 @@ use crate::gpu::{self, MigSupport};
 use crate::site::{Server, Site, SiteKind};
 use crate::verdict::GateKind;
 
+/// Which way of sharing whole GPUs a plan takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The one that the plan itself would choose.
+    Best,
+    /// Each GPU of one owner for good: so many for inference, or as many as its peak needs.
+    Split(Option<u32>),
+    /// GPUs lent at quiet hours.
+    Lending,
+}
+
 /// A candidate with the schedule behind it, where one was made.
 pub(super) struct Considered {
     pub(super) candidate: Candidate,
@@ -28,11 +39,16 @@ pub(super) fn consider(
     grid: &Grid,
     reserves: &[InferencePlan],
     posed: &Posed,
+    choice: Choice,
 ) -> Vec<Considered> {
-    let split = whole_gpu_split(question, grid, reserves, posed);
+    let split = whole_gpu_split(question, grid, reserves, posed, choice);
     let lending = lending(question, grid, reserves, posed, &split);
     let mut list = vec![split, lending];
-    let chosen = chosen(&list);
+    let chosen = match choice {
+        Choice::Best => chosen(&list),
+        Choice::Split(_) => 0,
+        Choice::Lending => 1,
+    };
     if let Some(considered) = list.get_mut(chosen) {
         considered.candidate.chosen = true;
     }
@@ -67,7 +83,7 @@ fn chosen(list: &[Considered]) -> usize {
 }
 
 /// GPUs that inference needs at its highest, reserve included.
-fn peak_need(reserves: &[InferencePlan]) -> u32 {
+pub(super) fn peak_need(reserves: &[InferencePlan]) -> u32 {
     let windows = reserves.iter().map(|plan| plan.windows.len()).max().unwrap_or(0);
     let need = |window: usize| {
         reserves
@@ -85,10 +101,15 @@ fn whole_gpu_split(
     grid: &Grid,
     reserves: &[InferencePlan],
     posed: &Posed,
+    choice: Choice,
 ) -> Considered {
     let gpus = posed.problem.gpus;
     let short = short(reserves, gpus);
-    let inference = short.map_or_else(|| peak_need(reserves), |short| short.needed);
+    let needed = short.map_or_else(|| peak_need(reserves), |short| short.needed);
+    let inference = match choice {
+        Choice::Split(Some(fixed)) => fixed,
+        _ => needed,
+    };
     let left = gpus.saturating_sub(inference);
     let down = maintained(question.site, grid);
     let problem = Problem {
@@ -109,7 +130,7 @@ fn whole_gpu_split(
     let why = if short.is_none() {
         "the simplest: each GPU has one owner, memory is predictable, nothing changes hands".into()
     } else {
-        format!("inference alone needs {inference} GPUs at its highest and there are {gpus}")
+        format!("inference alone needs {needed} GPUs at its highest and there are {gpus}")
     };
     let fits = short.is_none_or(|short| !short.is_certain);
     let solution = solve(&problem, &effort);

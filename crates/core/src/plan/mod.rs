@@ -13,6 +13,7 @@ mod grid;
 mod jobs;
 mod model;
 mod pace;
+mod pools;
 mod problem;
 mod promises;
 mod question;
@@ -20,8 +21,9 @@ mod reserve;
 mod reserves;
 pub mod schedule;
 
-pub use assemble::plan;
+pub use assemble::{plan, plan_to_carry_out};
 pub use backtest::{BacktestQuestion, Held, backtest};
+pub use candidates::Choice;
 pub use checks::{checks, declared_threads};
 pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
 pub use jobs::{JobList, Occurrence, TransitionHours, jobs, transition_hours};
@@ -30,6 +32,7 @@ pub use model::{
     Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant, TransitionRow, WindowNeed,
 };
 pub use pace::{Pace, pace};
+pub use pools::{PoolNeeds, pool_needs};
 pub use problem::{Job, Mode, Problem, Run, Slot};
 pub use question::PlanQuestion;
 pub use reserve::{ReserveQuestion, ReserveRefusal, gpus_for, missing_for_reserve, plan_reserve};

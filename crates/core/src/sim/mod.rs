@@ -7,6 +7,7 @@ pub mod job;
 mod margin;
 mod outcome;
 mod replications;
+pub mod sweep;
 pub mod transition;
 pub mod world;
 

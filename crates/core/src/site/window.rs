@@ -59,6 +59,15 @@ impl WeekdaySet {
         DAYS.into_iter().map(|(day, ..)| day).filter(move |day| self.contains(*day))
     }
 
+    /// The set with each of its days so many days later; negative is earlier.
+    #[must_use]
+    pub fn shifted(self, days: i64) -> Self {
+        let by = days.rem_euclid(7) as usize;
+        let later =
+            (0..7).filter(|index| self.contains_index(*index)).map(|index| (index + by) % 7);
+        Self(later.fold(0, |bits, index| bits | 1 << index))
+    }
+
     fn contains_index(self, index: usize) -> bool {
         self.0 & (1 << index) != 0
     }

@@ -12,4 +12,5 @@ mod jobs;
 mod pace;
 mod simulated;
 mod support;
+mod sweeps;
 mod whole;

@@ -15,6 +15,7 @@ pub(crate) mod schema;
 pub(crate) mod session;
 pub(crate) mod simulate;
 pub(crate) mod status;
+pub(crate) mod sweep;
 pub(crate) mod try_out;
 pub(crate) mod verdict;
 

@@ -12,6 +12,7 @@ pub(crate) fn run(options: &SchemaOptions, printer: &Printer) -> Result<Code, Fa
         SchemaOf::Demand => cotenant_report::demand_schema(),
         SchemaOf::Reading => cotenant_report::reading_schema(),
         SchemaOf::Simulation => cotenant_report::simulation_schema(),
+        SchemaOf::Sweep => cotenant_report::sweep_schema(),
     };
     let text =
         serde_json::to_string_pretty(&schema).map_err(|error| Failure::Bug(error.to_string()))?;

@@ -1,6 +1,7 @@
 //! `cotenant simulate`: what would happen if the plan's calendar were carried out.
 
 use std::fs;
+use std::path::Path;
 
 use cotenant_core::evidence::ReclaimDrill;
 use cotenant_core::plan::plan;
@@ -13,14 +14,15 @@ use cotenant_report::{
     simulation_to_json,
 };
 
-use crate::cli::{CheckFormat, SimulateOptions};
+use crate::cli::{SimulateFormat, SimulateOptions};
 use crate::exit::{Code, Failure};
 use crate::printer::Printer;
 use crate::site_file;
 use crate::verbs::planned::Planned;
+use crate::verbs::sweep;
 
 /// When lent GPUs are asked back, for want of anything that a site could say of it: told as assumed.
-const RECLAIM: Rule = Rule {
+pub(super) const RECLAIM: Rule = Rule {
     high: 1.0,
     low: 0.7,
     high_for: Picoseconds(30 * Picoseconds::SECOND.0),
@@ -30,7 +32,15 @@ const RECLAIM: Rule = Rule {
     gpus_per_change: 1,
 };
 
+/// [`RECLAIM`] in words.
+pub(super) const RECLAIM_TEXT: &str = "lent GPUs are asked back after 30 s in which replicas lack, one at \
+     a time with a minute between, and lent again after ten minutes below 70 %, a quarter of an hour after \
+     the last at the earliest";
+
 pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, Failure> {
+    if !options.sweep.sweep.is_empty() {
+        return sweep::run(options, printer);
+    }
     let file = site_file::read(&options.site, printer)?;
     let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
     let question = planned.question(&options.drawing);
@@ -43,12 +53,7 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
             file.name()
         ))
     })?;
-    simulated.assumed.push(
-        "lent GPUs are asked back after 30 s in which replicas lack, one at a time with a minute \
-         between, and lent again after ten minutes below 70 %, a quarter of an hour after the \
-         last at the earliest"
-            .to_owned(),
-    );
+    simulated.assumed.push(RECLAIM_TEXT.to_owned());
     let report = build_simulation(&SimulationInputs {
         site_name: &file.site.name,
         tool_version: concat!("cotenant ", env!("CARGO_PKG_VERSION")),
@@ -56,20 +61,31 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
         notes: &planned.histories.notes,
     });
     let text = match options.format {
-        CheckFormat::Text => {
+        SimulateFormat::Text => {
             let color = printer.color() && options.out.is_none();
             render_simulation_terminal(&report, &TerminalOptions { width: 80, color })
         }
-        CheckFormat::Json => simulation_to_json(&report),
-    };
-    match &options.out {
-        Some(path) => {
-            fs::write(path, text).map_err(|error| {
-                Failure::world(format!("cannot write {}: {error}", path.display()))
-            })?;
-            printer.note(&format!("written to {}", path.display()));
+        SimulateFormat::Json => simulation_to_json(&report),
+        SimulateFormat::Html => {
+            return Err(Failure::input(
+                "`--format html` is the page of a sweep\n\nhint: add `--sweep rate=0.5,1,2`, or leave \
+                 the format away",
+            ));
         }
-        None => printer.data(&text)?,
-    }
+    };
+    write_answer(options.out.as_deref(), &text, printer)?;
     Ok(Code::Answered)
+}
+
+/// Writes an answer to the file that was asked for, else to standard output.
+pub(super) fn write_answer(
+    out: Option<&Path>,
+    text: &str,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let Some(path) = out else { return printer.data(text) };
+    fs::write(path, text)
+        .map_err(|error| Failure::world(format!("cannot write {}: {error}", path.display())))?;
+    printer.note(&format!("written to {}", path.display()));
+    Ok(())
 }

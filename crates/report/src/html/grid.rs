@@ -7,21 +7,21 @@ use crate::model::Axis;
 
 /// Where the axes of a chart lie, in drawing units; `top` is less than `bottom`.
 #[derive(Clone, Copy)]
-pub(super) struct Plot {
-    pub(super) left: f64,
-    pub(super) right: f64,
-    pub(super) top: f64,
-    pub(super) bottom: f64,
+pub(crate) struct Plot {
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
 }
 
 impl Plot {
     /// The scales of the two axes in this place.
-    pub(super) fn scales(self, x: &Axis, y: &Axis) -> (Scale, Scale) {
+    pub(crate) fn scales(self, x: &Axis, y: &Axis) -> (Scale, Scale) {
         (Scale::new(x, self.left, self.right), Scale::new(y, self.bottom, self.top))
     }
 
     /// The grid.
-    pub(super) fn grid(self, x_axis: &Axis, y_axis: &Axis) -> Markup {
+    pub(crate) fn grid(self, x_axis: &Axis, y_axis: &Axis) -> Markup {
         let (x, y) = self.scales(x_axis, y_axis);
         html! {
             @for tick in &y_axis.ticks {

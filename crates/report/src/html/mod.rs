@@ -1,7 +1,7 @@
 //! The report as one self-contained HTML page.
 
 mod curve;
-mod grid;
+pub(crate) mod grid;
 pub(crate) mod marks;
 mod page;
 mod rate;

@@ -35,6 +35,8 @@ impl JobSpec {
         let mut job = Self::of_plan(plan, units.unwrap_or(UNITS_OF_WORK), deadline);
         job.start = job.start - engine.0;
         job.stop.exit = job.stop.exit - engine.1;
+        let among_32_bits = |it: i64| it.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        job.priority = workload.priority.map_or(0, among_32_bits);
         let mut assumed = Vec::new();
         if let Some(training) = workload.job() {
             job.mean_time_to_loss = training
