@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -140,6 +141,9 @@ pub(super) fn lacking(gathered: &Gathered, sweep: &Sweep, of: u32) -> Vec<u32> {
     (1..=of).filter(is_lacking).collect()
 }
 
+/// Missing shards of which the commands are shown.
+const SHOWN: usize = 8;
+
 /// All points, or which shards are missing and how each is made again.
 pub(super) fn merged(
     options: &SimulateOptions,
@@ -153,18 +157,18 @@ pub(super) fn merged(
     if lacking.is_empty() {
         return Ok(gathered.points.into_values().take(sweep.points() as usize).collect());
     }
-    const SHOWN: usize = 8;
     let mut hint = gathered.remarks.join("\n");
     if !hint.is_empty() {
         hint.push_str("\n\n");
     }
     hint.push_str("each is made again by\n");
     for shard in lacking.iter().take(SHOWN) {
-        let path = file_in(folder, *shard, of);
-        hint.push_str(&format!("\n  {}", command(options, *shard, of, &path)));
+        hint.push_str("\n  ");
+        hint.push_str(&command(options, *shard, of, &file_in(folder, *shard, of)));
     }
     if let Some(more) = lacking.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        hint.push_str(&format!("\n  … and {more} more"));
+        // Text grows as long as there is memory.
+        let _ = write!(hint, "\n  … and {more} more");
     }
     let numbers: Vec<String> = lacking.iter().take(SHOWN).map(|it| format!("{it}/{of}")).collect();
     Err(Failure::world_hint(
