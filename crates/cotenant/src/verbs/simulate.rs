@@ -41,6 +41,9 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
     if !options.sweep.sweep.is_empty() {
         return sweep::run(options, printer);
     }
+    if options.format == SimulateFormat::Html {
+        return Err(no_page());
+    }
     let file = site_file::read(&options.site, printer)?;
     let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
     let question = planned.question(&options.drawing);
@@ -66,15 +69,16 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
             render_simulation_terminal(&report, &TerminalOptions { width: 80, color })
         }
         SimulateFormat::Json => simulation_to_json(&report),
-        SimulateFormat::Html => {
-            return Err(Failure::input(
-                "`--format html` is the page of a sweep\n\nhint: add `--sweep rate=0.5,1,2`, or leave \
-                 the format away",
-            ));
-        }
+        SimulateFormat::Html => return Err(no_page()),
     };
     write_answer(options.out.as_deref(), &text, printer)?;
     Ok(Code::Answered)
+}
+
+fn no_page() -> Failure {
+    Failure::input(
+        "`--format html` is the page of a sweep\n\nhint: add `--sweep rate=0.5,1,2`, or leave the format away",
+    )
 }
 
 /// Writes an answer to the file that was asked for, else to standard output.

@@ -33,7 +33,7 @@ pub(super) fn points(
         }
     }
     let open: Vec<u64> = wanted.iter().copied().filter(|it| !found.contains_key(it)).collect();
-    if found.len() + open.len() > open.len() {
+    if !found.is_empty() {
         printer.note(&format!("{} of {} points were kept", found.len(), wanted.len()));
     }
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));

@@ -100,7 +100,7 @@ fn script(
     // Evidence may be named from where the command was typed.
     let text = format!(
         "#!/bin/sh\n#SBATCH --output={}/%a.out\n#SBATCH --requeue\ncd {} || exit 1\nexec {}\n",
-        whole(&folder.join("logs"))?.display(),
+        quoted(&whole(&folder.join("logs"))?.display().to_string()),
         quoted(&here.display().to_string()),
         words.join(" ")
     );
