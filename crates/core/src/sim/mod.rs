@@ -6,6 +6,7 @@ mod histogram;
 pub mod job;
 mod margin;
 mod outcome;
+pub mod pool;
 mod replications;
 pub mod sweep;
 pub mod transition;
