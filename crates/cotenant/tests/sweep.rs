@@ -29,6 +29,9 @@ workloads:
     inference:
       endpoint: http://127.0.0.1:8000
       demand: { rates: { file: rates.csv, begins: 2026-11-16 00:00 } }
+      prompt_tokens: { p50: 200, p95: 900 }
+      output_tokens: { p50: 50, p95: 200 }
+      objectives: { ttft_p95: 500 ms }
       capacity: { gpus: 1, origin: measured, requests: 1000 req/s }
       burst_reserve: 0
   - name: train
