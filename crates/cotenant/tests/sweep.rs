@@ -218,7 +218,7 @@ fn a_lost_shard_of_a_job_array_is_submitted_again() {
     let submitted = thread::scope(|scope| {
         let killer = scope.spawn(|| {
             // The second shard is taken away as soon as it is seen, waiting or running.
-            let until = Instant::now() + Duration::from_secs(60);
+            let until = Instant::now() + Duration::from_mins(1);
             while Instant::now() < until {
                 let queue = ["--noheader", "--array", "--format=%F %K %j"];
                 let listed = slurm("squeue", &queue).unwrap_or_default();

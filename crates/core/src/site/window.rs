@@ -205,6 +205,11 @@ mod tests {
         let days = WeekdaySet::parse("Mon-Fri").unwrap();
         assert!(days.contains(Weekday::Monday) && !days.contains(Weekday::Sunday));
         assert_eq!(days.days().count(), 5);
+        for by in -15..15 {
+            assert_eq!(days.shifted(by).shifted(-by), days, "{by}");
+        }
+        assert_eq!(WeekdaySet::parse("Sat").unwrap().shifted(3).to_string(), "Tue");
+        assert_eq!(WeekdaySet::parse("Tue").unwrap().shifted(-3).to_string(), "Sat");
     }
 
     proptest::proptest! {
