@@ -1,7 +1,7 @@
 //! Points of a sweep of a site that is small enough for paper and pencil, and the pools that it needs.
 
 use cotenant_core::demand::{History, history_of_table};
-use cotenant_core::plan::{Choice, Holder, PlanQuestion, plan_to_carry_out, pool_needs};
+use cotenant_core::plan::{Choice, Holder, PlanQuestion, PoolNeeds, plan_to_carry_out, pool_needs};
 use cotenant_core::policy::reclaim::Rule;
 use cotenant_core::sim::sweep::{
     PointFigures, Sweep, SweepQuestion, enough_up_to, pools_at, simulate_point, stops_paying,
@@ -140,7 +140,7 @@ fn pools_are_counted_as_by_hand() {
     assert_eq!(gpus, [(Some(3), Some(3)), (Some(5), Some(3)), (Some(7), Some(5))]);
     assert_eq!(stops_paying(&pools), None);
     assert_eq!(enough_up_to(&pools, 4, |needs| needs.shared), Some(1.0));
-    assert_eq!(enough_up_to(&pools, 4, |needs| needs.dedicated()), Some(0.25));
+    assert_eq!(enough_up_to(&pools, 4, PoolNeeds::dedicated), Some(0.25));
     assert_eq!(enough_up_to(&pools, 2, |needs| needs.shared), None);
 }
 
