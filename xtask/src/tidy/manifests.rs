@@ -46,8 +46,11 @@ pub(super) fn entries(text: &str) -> Vec<Entry<'_>> {
 
 /// The manifests of the workspace's crates.
 pub(super) fn members(tree: &Tree) -> impl Iterator<Item = &TextFile> {
-    // The fuzz targets are a workspace of their own.
-    let is_apart = |path: &str| path == "Cargo.toml" || path.starts_with("fuzz/");
+    // The fuzz targets are a workspace of their own, and so is what drives another simulator.
+    let apart = ["fuzz/", "workloads/"];
+    let is_apart = move |path: &str| {
+        path == "Cargo.toml" || apart.iter().any(|folder| path.starts_with(folder))
+    };
     tree.files.iter().filter(move |file| file.name() == "Cargo.toml" && !is_apart(&file.path))
 }
 
