@@ -45,6 +45,29 @@ fn try_ends_with_a_verdict_that_the_files_alone_give_again() {
     let status = run(folder.path(), &["status", "out/site.yaml"]);
     status.expect(&[0]);
 
+    // What was measured foretells: a machine that was too loaded for two valid blocks of A says so.
+    let simulated = run(folder.path(), &["simulate", "out/site.yaml", "--format", "json"]);
+    if simulated.code == Some(0) {
+        let foretold = simulated.json();
+        let schema = run(folder.path(), &["schema", "--of", "simulation"]).json();
+        assert!(jsonschema::is_valid(&schema, &foretold), "{foretold:#}");
+        let section = &foretold["latencies"][0];
+        assert_eq!(
+            (&section["workload"], &foretold["origin"]),
+            (&"chat".into(), &"simulated".into())
+        );
+        let keys: Vec<&str> = section["tables"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|table| table["key"].as_str())
+            .collect();
+        assert!(keys.starts_with(&["step", "held_out", "levels"]), "{keys:?}");
+        assert!(foretold["headline"].as_str().unwrap().contains("No calendar"), "no GPU to share");
+    } else {
+        simulated.expect(&[2]).complains("valid blocks");
+    }
+
     // The folder is known as one that `try` made, and what else lies in it stays.
     fs::write(out.join("mine.txt"), "mine").unwrap();
     let again = ["try", "--minutes", "0.05", "--out", "out"];

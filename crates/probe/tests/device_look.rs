@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::os::unix::fs::PermissionsExt as _;
+#[path = "support/script.rs"]
+mod script;
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,8 +18,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// A tool in the place of `nvidia-smi`.
 fn tool(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("nvidia-smi");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    script::executable(&path, &format!("#!/bin/sh\n{script}\n"));
     path
 }
 

@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::os::unix::fs::PermissionsExt as _;
+#[path = "support/script.rs"]
+mod script;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,8 +45,8 @@ impl Host {
     }
 
     fn tool(&self, name: &str, script: &str) -> PathBuf {
-        let path = self.write(name, &format!("#!/bin/sh\n{script}\n"));
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = self.0.path().join(name);
+        script::executable(&path, &format!("#!/bin/sh\n{script}\n"));
         path
     }
 

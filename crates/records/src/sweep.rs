@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use cotenant_core::sim::sweep::{PointFigures, PointJob, PointOutcome, PointService};
+use cotenant_core::sim::sweep::{PointFigures, PointJob, PointLatency, PointOutcome, PointService};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -114,6 +114,17 @@ struct Service {
     name: String,
     short_share: f64,
     short_share_max: f64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    latencies_missing: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    latencies: Vec<Latency>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Latency {
+    name: String,
+    time_s: f64,
+    target_s: Option<f64>,
 }
 
 /// The first line, with its end.
@@ -212,10 +223,17 @@ impl Figures {
             done_share: job.done_share,
             stops: job.stops,
         };
+        let latency = |it: &PointLatency| Latency {
+            name: it.name.clone(),
+            time_s: it.time_s,
+            target_s: it.target_s,
+        };
         let service = |service: &PointService| Service {
             name: service.name.clone(),
             short_share: service.short_share,
             short_share_max: service.short_share_max,
+            latencies_missing: service.latencies.as_ref().err().cloned(),
+            latencies: service.latencies.iter().flatten().map(latency).collect(),
         };
         Self {
             gpus: figures.gpus,
@@ -240,10 +258,16 @@ impl Figures {
             done_share: job.done_share,
             stops: job.stops,
         };
+        let latency =
+            |it: Latency| PointLatency { name: it.name, time_s: it.time_s, target_s: it.target_s };
         let service = |service: Service| PointService {
             name: service.name,
             short_share: service.short_share,
             short_share_max: service.short_share_max,
+            latencies: match service.latencies_missing {
+                Some(why) => Err(why),
+                None => Ok(service.latencies.into_iter().map(latency).collect()),
+            },
         };
         PointFigures {
             gpus: self.gpus,

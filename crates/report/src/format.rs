@@ -171,7 +171,8 @@ pub(crate) fn percent(value: f64) -> String {
     trimmed_to(value * 100.0, significant)
 }
 
-fn trimmed_to(value: f64, significant: i32) -> String {
+/// The same with so many significant digits.
+pub(crate) fn trimmed_to(value: f64, significant: i32) -> String {
     let text = digits(value, significant);
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -50,8 +50,9 @@ pub use reading::{
     render_reading_terminal,
 };
 pub use simulation::{
-    SIMULATION_FORMAT, SIMULATION_VERSION, SimulationInputs, SimulationReport, build_simulation,
-    render_simulation_terminal, simulation_from_json, simulation_schema, simulation_to_json,
+    LatencySection, SIMULATION_FORMAT, SIMULATION_VERSION, SimulationInputs, SimulationReport,
+    build_simulation, render_simulation_terminal, simulation_from_json, simulation_schema,
+    simulation_to_json,
 };
 pub use sweep::{
     IndexedJob, SWEEP_FORMAT, SWEEP_MOUNT, SWEEP_VERSION, SweepAxisView, SweepChart, SweepInputs,

@@ -16,8 +16,31 @@ pub struct Pass {
     pub prefill_pairs: u64,
 }
 
+/// Time that a pass takes to read the experts that its tokens choose, at 1, 2, 4 … 8,192 tokens;
+/// between these a straight line, and the last one beyond them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExpertReads([Picoseconds; 14]);
+
+impl ExpertReads {
+    /// From the time, in seconds, that so many tokens take.
+    pub fn new(time_s: impl Fn(f64) -> f64) -> Self {
+        Self(std::array::from_fn(|power| {
+            Picoseconds::from_seconds(time_s((1_u32 << power).into()))
+        }))
+    }
+
+    fn at(&self, tokens: u64) -> Picoseconds {
+        let Some(power) = tokens.checked_ilog2() else { return Picoseconds::ZERO };
+        let index = power as usize;
+        let (Some(low), Some(high)) = (self.0.get(index), self.0.get(index + 1)) else {
+            return self.0[self.0.len() - 1];
+        };
+        *low + (*high - *low).scaled(tokens - (1 << power), 1 << power)
+    }
+}
+
 /// The time of a pass, in whole picoseconds for each unit:
-/// fixed + max(weights, tokens · per_token) + prefill pairs · per_token_pair
+/// fixed + max(weights + experts, tokens · per_token) + prefill pairs · per_token_pair
 /// + sequences · per_sequence + KV tokens · per_kv_token + tokens · communication_per_token.
 ///
 /// The second term is the roofline: a pass either waits for the weights or for the arithmetic.
@@ -27,6 +50,8 @@ pub struct IntegerStep {
     pub fixed: Picoseconds,
     /// Reading the weights once.
     pub weights: Picoseconds,
+    /// Reading the experts that the tokens choose, where there are any.
+    pub experts: Option<ExpertReads>,
     /// Arithmetic of the linear layers, for each token in the pass.
     pub per_token: Picoseconds,
     /// Attention of prompts, for each pair of a new token and one that it looks at.
@@ -42,8 +67,9 @@ pub struct IntegerStep {
 impl IntegerStep {
     /// How long one pass takes. Saturates instead of wrapping.
     pub fn step(&self, pass: Pass) -> Picoseconds {
+        let experts = self.experts.map_or(Picoseconds::ZERO, |reads| reads.at(pass.tokens));
         self.fixed
-            + self.weights.max(self.per_token * pass.tokens)
+            + (self.weights + experts).max(self.per_token * pass.tokens)
             + self.per_token_pair * pass.prefill_pairs
             + self.per_sequence * pass.sequences
             + self.per_kv_token * pass.kv_tokens

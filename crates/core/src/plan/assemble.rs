@@ -9,7 +9,7 @@ use super::checks::checks;
 use super::gates::{Unmet, each_once, gates, word};
 use super::grid::{Grid, MINUTES_PER_WEEK};
 use super::jobs::transition_hours;
-use super::model::{Backtest, Check, InferencePlan, Plan, PlanGate, Promise};
+use super::model::{Backtest, CandidateCalendar, Check, InferencePlan, Plan, PlanGate, Promise};
 use super::pace::pace;
 use super::problem::Problem;
 use super::promises::{PromiseQuestion, promises};
@@ -22,6 +22,12 @@ use crate::site::{Demand, SiteKind, TableRow, WeeklyWindow, Workload, WorkloadKi
 
 /// Makes a plan. It never refuses: what cannot be planned is missing from it and named.
 pub fn plan(question: &PlanQuestion<'_>) -> Plan {
+    plan_with_calendars(question).0
+}
+
+/// A plan, and the calendar of each of its candidates: `None` for those that have none. The calendar
+/// of the chosen one is the plan's own.
+pub fn plan_with_calendars(question: &PlanQuestion<'_>) -> (Plan, Vec<Option<CandidateCalendar>>) {
     made(question, Making { choice: Choice::Best, is_whole: true })
 }
 
@@ -29,7 +35,7 @@ pub fn plan(question: &PlanQuestion<'_>) -> Plan {
 /// the backtest, which take most of the time. Under a [`Choice::Split`] inference holds its GPUs at
 /// every hour, needed or not.
 pub fn plan_to_carry_out(question: &PlanQuestion<'_>, choice: Choice) -> Plan {
-    made(question, Making { choice, is_whole: false })
+    made(question, Making { choice, is_whole: false }).0
 }
 
 /// How a plan is made.
@@ -40,27 +46,31 @@ struct Making {
     is_whole: bool,
 }
 
-fn made(question: &PlanQuestion<'_>, making: Making) -> Plan {
+fn made(question: &PlanQuestion<'_>, making: Making) -> (Plan, Vec<Option<CandidateCalendar>>) {
     let Some((site, remarks)) = with_measured(question.site, question.capacities) else {
         return planned(question, making);
     };
-    let mut plan = planned(&PlanQuestion { site: &site, ..*question }, making);
+    let (mut plan, calendars) = planned(&PlanQuestion { site: &site, ..*question }, making);
     let left = tell(&mut plan.reserves, remarks);
     plan.assumptions.extend(left);
-    plan
+    (plan, calendars)
 }
 
-fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
+fn planned(question: &PlanQuestion<'_>, making: Making) -> (Plan, Vec<Option<CandidateCalendar>>) {
     let checks = checks(question.site);
     let Some((grid, assumed)) = grid(question) else {
         let missing = "`calendar: { begins: 2026-12-07 }` under `operations`: no day is named on \
                        which the calendar could begin";
-        return without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
+        let plan =
+            without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
+        return (plan, Vec::new());
     };
     let gpus = question.site.gpu_count();
     if gpus == 0 {
         let missing = "GPUs: the site has none, and a calendar says who holds which";
-        return without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
+        let plan =
+            without_calendar(question, checks, vec![missing.to_owned()], Reserves::default());
+        return (plan, Vec::new());
     }
     let histories = with_declared(question, &grid);
     let question = &PlanQuestion { histories: &histories, ..*question };
@@ -69,7 +79,7 @@ fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
         // GPUs whose need nobody knows cannot be given away.
         let mut missing = reserved.refused.clone();
         missing.extend(reserved.missing.iter().cloned());
-        return without_calendar(question, checks, missing, reserved);
+        return (without_calendar(question, checks, missing, reserved), Vec::new());
     }
     let posed = pose(question.site, &grid, &reserved.plans, gpus);
     let considered = consider(question, &grid, &reserved.plans, &posed, making.choice);
@@ -77,7 +87,7 @@ fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
         if making.is_whole { certificates(question, &grid, &posed) } else { Vec::new() };
     let Some((problem, solution)) = chosen(&considered) else {
         let missing = vec!["a way of sharing that can be planned".to_owned()];
-        return without_calendar(question, checks, missing, reserved);
+        return (without_calendar(question, checks, missing, reserved), Vec::new());
     };
     let weeks =
         if making.is_whole { drawn_weeks(question, &grid, &reserved.plans) } else { Vec::new() };
@@ -99,14 +109,27 @@ fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
         Choice::Split(fixed) => held_for_good(&reserved.plans, fixed),
         Choice::Best | Choice::Lending => reserved.plans.clone(),
     };
-    let calendar =
-        lay_out(question.site, &grid, &held, problem, &solution.runs, solution.levels.clone());
+    let laid_out = |reserves: &[InferencePlan], (problem, solution): (&Problem, &Solution)| {
+        let (runs, levels) = (&solution.runs, solution.levels.clone());
+        lay_out(question.site, &grid, reserves, problem, runs, levels)
+    };
+    let calendar = laid_out(&held, (problem, solution));
+    let of_candidate = |considered: &Considered| {
+        let (problem, solution) = considered.scheduled.as_ref()?;
+        // Beside jobs on the same GPUs, or on another server, inference needs no GPU of its own.
+        let reserves = if considered.job_share.is_some() { &[] } else { &reserved.plans[..] };
+        Some(CandidateCalendar {
+            calendar: laid_out(reserves, (problem, solution)),
+            job_share: considered.job_share,
+        })
+    };
+    let calendars: Vec<Option<CandidateCalendar>> = considered.iter().map(of_candidate).collect();
     let tested =
         making.is_whole.then(|| replayed(question, &grid, &reserved.plans, gpus)).flatten();
     let gates = gates(question, &checks, &reserved.plans, gpus, &certified, &unmet);
     let (word, reason) = word(&gates);
     let first = grid.windows.first().map(|window| window.start);
-    Plan {
+    let plan = Plan {
         as_of: question.as_of.or(question.site.as_of).or(first),
         missing: missing(&checks, &reserved, &posed),
         assumptions: assumptions(question, assumed, &posed, &reserved),
@@ -121,7 +144,8 @@ fn planned(question: &PlanQuestion<'_>, making: Making) -> Plan {
         gates,
         word,
         reason,
-    }
+    };
+    (plan, calendars)
 }
 
 /// Reserves of which each is held at its highest in every window. Of a fixed number of GPUs each

@@ -3,15 +3,15 @@
 //! second server last.
 
 use super::calendar::{maintained, slots};
-use super::grid::Grid;
+use super::grid::{Grid, Window};
 use super::model::{Candidate, InferencePlan, Outcome, PlanWord};
 use super::problem::{Problem, Slot};
 use super::question::{PlanQuestion, Posed};
 use super::reserves::short;
-use super::schedule::{Effort, Solution, late_gpu_hours, solve};
+use super::schedule::{Effort, Solution, late_gpu_hours, solve, solve_unproven};
 use crate::gpu::sharing::{Gives, Mechanism, rule};
 use crate::gpu::{self, MigSupport};
-use crate::site::{Server, Site, SiteKind};
+use crate::site::{Server, SharingMode, Site, SiteKind};
 use crate::verdict::GateKind;
 
 /// Which way of sharing whole GPUs a plan takes.
@@ -29,7 +29,14 @@ pub enum Choice {
 pub(super) struct Considered {
     pub(super) candidate: Candidate,
     pub(super) scheduled: Option<(Problem, Solution)>,
+    /// Where jobs are on GPUs of which they have a part, or on GPUs of their own: the share of each
+    /// that is theirs. `None` where whole GPUs of the place are shared out.
+    pub(super) job_share: Option<f64>,
 }
+
+/// Share of a GPU that jobs are taken to have in a partition of it. Assumed: how a GPU is divided
+/// is decided by tests.
+const JOB_SHARE: f64 = 0.5;
 
 /// Looks at the ways of sharing one after the other. The first whose inference has its reserve and
 /// whose deadlines all hold is chosen; where none is, the one with the least late work, and of those
@@ -61,7 +68,44 @@ pub(super) fn consider(
         list.push(partition(question, mechanism, is_enough, idle));
     }
     list.push(two_servers(&list, is_enough));
+    let all = matches!(question.site.sharing.mode, SharingMode::CandidatesAll);
+    if all && matches!(choice, Choice::Best) {
+        for share in [JOB_SHARE, 1.0] {
+            let mut shared = list.iter_mut().filter(|it| it.job_share == Some(share)).peekable();
+            if shared.peek().is_some() {
+                let scheduled = jobs_everywhere(question, grid, posed, share);
+                shared.for_each(|considered| considered.scheduled = Some(scheduled.clone()));
+            }
+        }
+    }
     list
+}
+
+/// The jobs on all GPUs of the place, with a share of each: beside inference on the same GPUs, or on
+/// a server of their own that is like this one. Little effort, as nothing is promised on it.
+fn jobs_everywhere(
+    question: &PlanQuestion<'_>,
+    grid: &Grid,
+    posed: &Posed,
+    share: f64,
+) -> (Problem, Solution) {
+    let gpus = posed.problem.gpus;
+    let down = maintained(question.site, grid);
+    let slot = |(window, is_down): (&Window, bool)| Slot {
+        hours: window.hours(),
+        firm: if is_down { 0 } else { gpus },
+        lendable: 0,
+    };
+    let mut problem = Problem {
+        slots: grid.windows.iter().zip(down).map(slot).collect(),
+        ..posed.problem.clone()
+    };
+    for mode in problem.jobs.iter_mut().flat_map(|job| &mut job.modes) {
+        mode.work_per_hour *= share;
+    }
+    let effort = Effort { steps_max: question.effort.steps_max / 8, seed: question.effort.seed };
+    let solution = solve_unproven(&problem, &effort);
+    (problem, solution)
 }
 
 fn chosen(list: &[Considered]) -> usize {
@@ -206,6 +250,7 @@ fn scheduled(
             chosen: false,
         },
         scheduled: Some((problem, solution)),
+        job_share: None,
     }
 }
 
@@ -316,14 +361,14 @@ fn partition(
             "not looked at: whole GPUs already meet what is asked for, and a shared GPU \
                          would add risk and gain nothing that is asked for"
                 .into();
-        return Considered { candidate, scheduled: None };
+        return Considered { candidate, scheduled: None, job_share: Some(JOB_SHARE) };
     }
     let device = if mechanism == Mechanism::Mig { mig_of(question.site) } else { Device::Can };
     candidate.looked_at = true;
     if let Device::Cannot(why) = device {
         candidate.word = Some(PlanWord::Fail);
         candidate.why = why;
-        return Considered { candidate, scheduled: None };
+        return Considered { candidate, scheduled: None, job_share: None };
     }
     let isolation = isolation_word(question, mechanism);
     candidate.word = Some(isolation);
@@ -338,7 +383,7 @@ fn partition(
             format!("cotenant measure {} --tests a,b,c", question.site_file),
         ];
     }
-    Considered { candidate, scheduled: None }
+    Considered { candidate, scheduled: None, job_share: Some(JOB_SHARE) }
 }
 
 /// Whether the devices of a place can be partitioned.
@@ -439,6 +484,7 @@ fn two_servers(list: &[Considered], is_enough: bool) -> Considered {
             chosen: false,
         },
         scheduled: None,
+        job_share: Some(1.0),
     }
 }
 

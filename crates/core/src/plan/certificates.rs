@@ -82,7 +82,7 @@ impl Search<'_> {
             steps_max: self.question.effort.steps_max / 4,
             seed: self.question.effort.seed,
         };
-        let outcomes = solve_unproven(problem, &effort);
+        let outcomes = solve_unproven(problem, &effort).late;
         self.shortage
             .jobs
             .iter()

@@ -21,15 +21,16 @@ mod reserve;
 mod reserves;
 pub mod schedule;
 
-pub use assemble::{plan, plan_to_carry_out};
+pub use assemble::{plan, plan_to_carry_out, plan_with_calendars};
 pub use backtest::{BacktestQuestion, Held, backtest};
 pub use candidates::Choice;
 pub use checks::{checks, declared_threads};
 pub use grid::{Grid, MINUTES_PER_WEEK, Window, contains_minute, minute_of_week};
 pub use jobs::{JobList, Occurrence, TransitionHours, jobs, transition_hours};
 pub use model::{
-    Backtest, BacktestRow, Calendar, Candidate, Certificate, Change, Check, Holder, InferencePlan,
-    Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant, TransitionRow, WindowNeed,
+    Backtest, BacktestRow, Calendar, Candidate, CandidateCalendar, Certificate, Change, Check,
+    Holder, InferencePlan, Level, Outcome, Plan, PlanGate, PlanWord, Promise, Tenant,
+    TransitionRow, WindowNeed,
 };
 pub use pace::{Pace, pace};
 pub use pools::{PoolNeeds, pool_needs};

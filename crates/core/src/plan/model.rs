@@ -339,6 +339,16 @@ pub struct Candidate {
     pub chosen: bool,
 }
 
+/// The calendar of a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CandidateCalendar {
+    /// Who holds which GPU. Where jobs have a share of each GPU it holds jobs alone.
+    pub calendar: Calendar,
+    /// The share of each GPU that jobs have, beside inference on the same GPUs or, where it is 1, on
+    /// a server of their own; `None` where whole GPUs are shared out.
+    pub job_share: Option<f64>,
+}
+
 /// The history under the plan and under others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Backtest {

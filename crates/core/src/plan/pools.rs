@@ -160,7 +160,7 @@ impl Search<'_> {
         if !shortages(problem).is_empty() {
             return false;
         }
-        let outcomes = solve_unproven(problem, &self.effort);
+        let outcomes = solve_unproven(problem, &self.effort).late;
         let jobs = || problem.jobs.iter().zip(&outcomes);
         let is_met = jobs()
             .all(|(job, outcome)| job.deadline.is_none() || late_gpu_hours(job, outcome) <= 0.0);

@@ -1,9 +1,12 @@
 //! What would happen: requests, jobs, changes of hands and a calendar in one clock.
 
+pub mod calibration;
+pub mod candidates;
 pub mod engine;
 pub mod fleet;
 mod histogram;
 pub mod job;
+pub mod latency;
 mod margin;
 mod outcome;
 pub mod pool;

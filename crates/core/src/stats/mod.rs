@@ -11,6 +11,7 @@ mod decision;
 mod distributions;
 mod excesses;
 mod extremes;
+mod least_squares;
 mod misses;
 mod order;
 mod proportion;
@@ -42,6 +43,7 @@ pub use distributions::{
 };
 pub use excesses::{EXCESSES_MIN, ParetoFit, TailLevel, fit_pareto};
 pub use extremes::{conformal_rank, pareto_level};
+pub use least_squares::{Minimum, Search as LeastSquaresSearch, least_squares};
 pub use misses::{BlockMisses, ShareBounds, Stratum, StratumBounds, bound_misses, unseen_phase};
 pub use order::{
     QuantileRanks, quantile, quantile_interval, quantile_interval_ranks, quantile_rank,

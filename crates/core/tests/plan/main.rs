@@ -9,6 +9,7 @@ mod carried;
 mod certificates;
 mod gates;
 mod jobs;
+mod latencies;
 mod pace;
 mod simulated;
 mod support;

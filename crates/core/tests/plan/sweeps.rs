@@ -49,7 +49,8 @@ fn points(site: &Site, axes: &[&str]) -> Vec<Result<PointFigures, String>> {
     let histories = history(site);
     let plan = PlanQuestion { histories: &histories, weeks_drawn: 2, ..question(site) };
     let drilled = Drilled::default();
-    let asked = SweepQuestion { plan, drilled: &drilled, reclaim: Some(RULE), sweep: &sweep };
+    let asked =
+        SweepQuestion { plan, drilled: &drilled, reclaim: Some(RULE), sweep: &sweep, bases: &[] };
     let all: Vec<_> = (0..sweep.points()).map(|index| simulate_point(&asked, index)).collect();
     // A point is the same alone and in any order.
     for point in all.iter().rev() {
@@ -131,8 +132,13 @@ fn pools_are_counted_as_by_hand() {
     // At a quarter one GPU is enough at every hour, so that nothing is ever free on it.
     let sweep = Sweep::parse(&["rate=0.25,1,1.8".to_owned()], 9).unwrap();
     let drilled = Drilled::default();
-    let pools =
-        pools_at(&SweepQuestion { plan: asked, drilled: &drilled, reclaim: None, sweep: &sweep });
+    let pools = pools_at(&SweepQuestion {
+        plan: asked,
+        drilled: &drilled,
+        reclaim: None,
+        sweep: &sweep,
+        bases: &[],
+    });
     let gpus: Vec<_> = pools
         .iter()
         .map(|at| at.needs.as_ref().map(|it| (it.dedicated(), it.shared)).unwrap())

@@ -200,5 +200,6 @@ fn step(random: &mut Pcg64) -> IntegerStep {
         per_sequence: number(2),
         per_kv_token: number(2),
         communication_per_token: number(1),
+        ..IntegerStep::default()
     }
 }

@@ -106,12 +106,12 @@ type Ended = Vec<(u64, Picoseconds, Picoseconds)>;
 
 fn in_the_world(
     spec: WorldSpec,
-    steps: Steps,
+    steps: &Steps,
     requests: Vec<SimRequest>,
 ) -> (cotenant_core::sim::world::Outcome, Ended) {
     let ends = Ends::default();
     let seen = ends.clone();
-    let make = |_| EngineReplica::new(0, replica_spec(), steps, seen.clone()).unwrap();
+    let make = |_| EngineReplica::new(0, replica_spec(), *steps, seen.clone()).unwrap();
     let (outcome, _) = World::new(spec, arrivals(requests), make).run();
     (outcome, ends.0.take())
 }
@@ -131,7 +131,7 @@ proptest! {
             })
             .collect();
         let spec = place(&[(0, vec![Service(0)])], 1000, at_once(asked()), Vec::new());
-        let (outcome, ends) = in_the_world(spec, Steps::same(step(1)), requests.clone());
+        let (outcome, ends) = in_the_world(spec, &Steps::same(step(1)), requests.clone());
         prop_assert_eq!(outcome.stuck_at, None);
         prop_assert_eq!(outcome.services[0].finished, requests.len() as u64);
         prop_assert_eq!(ends, directly(&requests));
@@ -145,7 +145,7 @@ fn beside_a_job_passes_take_longer_and_without_it_as_before() {
     let steps = Steps { beside_work: step(3), ..Steps::same(step(1)) };
     // The job starts at once, works from 20 to 110, saves to 114, and has left by 116.
     let requests = vec![request(1, seconds(10), 32, 20), request(2, seconds(200), 32, 20)];
-    let (outcome, ends) = in_the_world(spec, steps, requests);
+    let (outcome, ends) = in_the_world(spec, &steps, requests);
     assert_eq!(outcome.jobs[0].finished_at, Some(seconds(114)));
     let took = |place: usize, at_s: u64| ends[place].2 - seconds(at_s);
     assert_eq!(took(0, 10), took(1, 200) * 3);
@@ -159,7 +159,7 @@ fn a_replica_that_leaves_drains_and_what_it_cannot_finish_is_finished_elsewhere(
     for drain_s in [0, 1, 100] {
         let chat = ServiceSpec { drain_max: seconds(drain_s), ..at_once(asked()) };
         let spec = place(&windows, 1000, chat, vec![job("train", 20)]);
-        let (outcome, ends) = in_the_world(spec, Steps::same(step(1)), requests.clone());
+        let (outcome, ends) = in_the_world(spec, &Steps::same(step(1)), requests.clone());
         let chat = &outcome.services[0];
         assert_eq!((chat.arrived, chat.finished, chat.held), (60, 60, 0), "{drain_s}");
         let mut ids: Vec<u64> = ends.iter().map(|(id, ..)| *id).collect();
@@ -188,7 +188,7 @@ fn the_same_seed_gives_the_same_bytes() {
             })
             .collect();
         let steps = Steps { beside_work: step(2), ..Steps::same(step(1)) };
-        format!("{:?}", in_the_world(spec, steps, requests))
+        format!("{:?}", in_the_world(spec, &steps, requests))
     };
     assert_eq!(run(), run());
 }
@@ -208,7 +208,7 @@ fn a_replica_that_comes_again_beside_a_job_is_as_slow_as_before() {
     spec.reach = Reach::SameHost;
     let steps = Steps { beside_work: step(3), ..Steps::same(step(1)) };
     let requests = vec![request(1, seconds(50), 32, 20), request(2, seconds(350), 32, 20)];
-    let (outcome, ends) = in_the_world(spec, steps, requests);
+    let (outcome, ends) = in_the_world(spec, &steps, requests);
     assert_eq!(outcome.services[0].starts, 2);
     assert_eq!(ends[0].2 - seconds(50), ends[1].2 - seconds(350));
 }

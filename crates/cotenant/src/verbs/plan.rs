@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use cotenant_core::plan::plan;
+use cotenant_core::plan::{CandidateCalendar, Plan, PlanQuestion, plan_with_calendars};
+use cotenant_core::sim::candidates::{SimulatedCandidate, simulate_candidates};
+use cotenant_core::site::{SharingMode, Site};
 use cotenant_report::{
     ExportFormat, ExportOptions, NextStepInput, PlanInputs, PlanReport, TerminalOptions,
     build_plan, export, plan_to_json, render_plan_html, render_plan_terminal,
@@ -13,12 +15,14 @@ use crate::exit::{Code, Failure};
 use crate::printer::Printer;
 use crate::site_file::{self, SiteFile};
 use crate::verbs::judged;
-use crate::verbs::planned::Planned;
+use crate::verbs::planned::{Planned, RECLAIM};
 
 pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Failure> {
     let file = site_file::read(&options.site, printer)?;
     let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
-    let made = plan(&planned.question(&options.drawing));
+    let question = planned.question(&options.drawing);
+    let (made, calendars) = plan_with_calendars(&question);
+    let simulated = simulated(&file.site, &planned, &question, (&made, &calendars));
     let report = build_plan(&PlanInputs {
         plan: &made,
         site_name: &file.site.name,
@@ -28,6 +32,7 @@ pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Fail
         notes: &planned.histories.notes,
         next_steps: &next_steps(&file),
         sharing: Some(&file.site.sharing),
+        simulated: &simulated,
         server: file.site.server(),
     });
     let text = rendered(options, printer, &report)?;
@@ -41,6 +46,22 @@ pub(crate) fn run(options: &PlanOptions, printer: &Printer) -> Result<Code, Fail
         None => printer.data(&text)?,
     }
     Ok(Code::Answered)
+}
+
+/// What comes of each way of sharing where the site asks for all of them; nothing where it has
+/// decided for one.
+fn simulated(
+    site: &Site,
+    planned: &Planned<'_>,
+    question: &PlanQuestion<'_>,
+    (made, calendars): (&Plan, &[Option<CandidateCalendar>]),
+) -> Vec<SimulatedCandidate> {
+    if !matches!(site.sharing.mode, SharingMode::CandidatesAll) {
+        return Vec::new();
+    }
+    let bases = planned.bases(question.seed);
+    let drilled = planned.drilled();
+    simulate_candidates(question, made, calendars, &bases, &drilled, Some(RECLAIM))
 }
 
 fn next_steps(file: &SiteFile) -> Vec<NextStepInput> {

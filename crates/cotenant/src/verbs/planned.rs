@@ -7,6 +7,12 @@ use cotenant_core::capacity::MeasuredCapacity;
 use cotenant_core::evidence::{ReclaimDrill, Run};
 use cotenant_core::plan::PlanQuestion;
 use cotenant_core::plan::schedule::Effort;
+use cotenant_core::policy::reclaim::Rule;
+use cotenant_core::sim::candidates::Basis;
+use cotenant_core::sim::latency::{LatencyBasis, foretell};
+use cotenant_core::sim::transition::Drilled;
+use cotenant_core::site::{Inference, Workload};
+use cotenant_core::units::Picoseconds;
 use cotenant_records::evidence::ReadWhat;
 
 use crate::cli::Drawing;
@@ -15,6 +21,22 @@ use crate::printer::Printer;
 use crate::site_file::SiteFile;
 use crate::verbs::histories::{self, Histories};
 use crate::verbs::judged;
+
+/// When lent GPUs are asked back, for want of anything that a site could say of it: told as assumed.
+pub(crate) const RECLAIM: Rule = Rule {
+    high: 1.0,
+    low: 0.7,
+    high_for: Picoseconds(30 * Picoseconds::SECOND.0),
+    low_for: Picoseconds(600 * Picoseconds::SECOND.0),
+    turn_min: Picoseconds(900 * Picoseconds::SECOND.0),
+    settle: Picoseconds(60 * Picoseconds::SECOND.0),
+    gpus_per_change: 1,
+};
+
+/// [`RECLAIM`] in words.
+pub(crate) const RECLAIM_TEXT: &str = "lent GPUs are asked back after 30 s in which replicas lack, one at \
+     a time with a minute between, and lent again after ten minutes below 70 %, a quarter of an hour after \
+     the last at the earliest";
 
 /// A site with its histories and its evidence.
 pub(crate) struct Planned<'a> {
@@ -56,8 +78,33 @@ impl<'a> Planned<'a> {
         }
     }
 
+    /// The runs of the evidence that count.
+    pub(crate) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// What its drills have shown.
+    pub(crate) fn drilled(&self) -> Drilled {
+        Drilled::of(&self.drills().cloned().collect::<Vec<_>>())
+    }
+
+    /// What is known of each inference workload's engine: from its tests, else from the shape of its
+    /// model and the peak rates of its GPU.
+    pub(crate) fn bases(&self, seed: u64) -> Vec<Basis> {
+        let site = &self.file.site;
+        let basis = |(workload, inference): (&Workload, &Inference)| {
+            let tested = foretell(site, workload, inference, &self.runs, seed);
+            let basis = tested.map(|forecast| forecast.basis).or_else(|untested| {
+                LatencyBasis::of_shape(site, workload, inference, seed)
+                    .map_err(|unknown| format!("{untested}; {unknown}"))
+            });
+            (workload.name.clone(), basis)
+        };
+        site.inference().map(basis).collect()
+    }
+
     /// Every drill that was made.
-    pub(crate) fn drills(&self) -> impl Iterator<Item = &ReclaimDrill> {
+    fn drills(&self) -> impl Iterator<Item = &ReclaimDrill> {
         self.runs.iter().flat_map(|run| &run.blocks).filter_map(|block| block.drill.as_ref())
     }
 

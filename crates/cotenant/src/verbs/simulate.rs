@@ -3,12 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use cotenant_core::evidence::ReclaimDrill;
 use cotenant_core::plan::plan;
-use cotenant_core::policy::reclaim::Rule;
-use cotenant_core::sim::transition::Drilled;
+use cotenant_core::sim::latency::foretell;
 use cotenant_core::sim::world::simulate_weeks;
-use cotenant_core::units::Picoseconds;
 use cotenant_report::{
     SimulationInputs, TerminalOptions, build_simulation, render_simulation_terminal,
     simulation_to_json,
@@ -18,24 +15,8 @@ use crate::cli::{SimulateFormat, SimulateOptions};
 use crate::exit::{Code, Failure};
 use crate::printer::Printer;
 use crate::site_file;
-use crate::verbs::planned::Planned;
+use crate::verbs::planned::{Planned, RECLAIM, RECLAIM_TEXT};
 use crate::verbs::sweep;
-
-/// When lent GPUs are asked back, for want of anything that a site could say of it: told as assumed.
-pub(super) const RECLAIM: Rule = Rule {
-    high: 1.0,
-    low: 0.7,
-    high_for: Picoseconds(30 * Picoseconds::SECOND.0),
-    low_for: Picoseconds(600 * Picoseconds::SECOND.0),
-    turn_min: Picoseconds(900 * Picoseconds::SECOND.0),
-    settle: Picoseconds(60 * Picoseconds::SECOND.0),
-    gpus_per_change: 1,
-};
-
-/// [`RECLAIM`] in words.
-pub(super) const RECLAIM_TEXT: &str = "lent GPUs are asked back after 30 s in which replicas lack, one at \
-     a time with a minute between, and lent again after ten minutes below 70 %, a quarter of an hour after \
-     the last at the earliest";
 
 pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, Failure> {
     if !options.sweep.sweep.is_empty() {
@@ -48,19 +29,30 @@ pub(crate) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, 
     let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
     let question = planned.question(&options.drawing);
     let made = plan(&question);
-    let drills: Vec<ReclaimDrill> = planned.drills().cloned().collect();
-    let simulated = simulate_weeks(&question, &made, &Drilled::of(&drills), Some(RECLAIM));
-    let mut simulated = simulated.map_err(|why| {
-        Failure::input(format!(
-            "{why}\n\nhint: `cotenant plan {}` says what the plan lacks",
+    let simulated = simulate_weeks(&question, &made, &planned.drilled(), Some(RECLAIM));
+    let latencies: Vec<_> = file
+        .site
+        .inference()
+        .map(|(workload, inference)| {
+            foretell(&file.site, workload, inference, planned.runs(), options.drawing.seed)
+        })
+        .collect();
+    if let (Err(why), false) = (&simulated, latencies.iter().any(Result::is_ok)) {
+        let latencies: Vec<String> =
+            latencies.iter().filter_map(|it| it.as_ref().err().cloned()).collect();
+        return Err(Failure::input(format!(
+            "nothing can be simulated: {why}; {}\n\nhint: `cotenant plan {}` says what the plan lacks",
+            latencies.join("; "),
             file.name()
-        ))
-    })?;
-    simulated.assumed.push(RECLAIM_TEXT.to_owned());
+        )));
+    }
+    let assumed = [RECLAIM_TEXT.to_owned()];
     let report = build_simulation(&SimulationInputs {
         site_name: &file.site.name,
         tool_version: concat!("cotenant ", env!("CARGO_PKG_VERSION")),
-        simulated: &simulated,
+        simulated: simulated.as_ref().map_err(String::as_str),
+        latencies: &latencies,
+        assumed: if simulated.is_ok() { &assumed } else { &[] },
         notes: &planned.histories.notes,
     });
     let text = match options.format {

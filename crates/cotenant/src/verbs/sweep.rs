@@ -9,10 +9,8 @@ mod shards;
 use std::fmt::{Debug, Write as _};
 use std::path::Path;
 
-use cotenant_core::evidence::ReclaimDrill;
 use cotenant_core::plan::PlanQuestion;
 use cotenant_core::sim::sweep::{PointOutcome, Sweep, SweepQuestion, pools_at};
-use cotenant_core::sim::transition::Drilled;
 use cotenant_records::sweep::PartHead;
 use cotenant_report::{
     SweepInputs, TerminalOptions, build_sweep, render_sweep_html, render_sweep_terminal,
@@ -24,22 +22,23 @@ use crate::cli::{Cluster, SimulateFormat, SimulateOptions};
 use crate::exit::{Code, Failure};
 use crate::printer::Printer;
 use crate::site_file;
-use crate::verbs::planned::Planned;
+use crate::verbs::planned::{Planned, RECLAIM, RECLAIM_TEXT};
 use crate::verbs::session::with_interrupt;
-use crate::verbs::simulate::{RECLAIM, RECLAIM_TEXT, write_answer};
+use crate::verbs::simulate::write_answer;
 
 pub(super) fn run(options: &SimulateOptions, printer: &Printer) -> Result<Code, Failure> {
     let asked = &options.sweep;
     let sweep = Sweep::parse(&asked.sweep, asked.points_max).map_err(Failure::input)?;
     let file = site_file::read(&options.site, printer)?;
     let planned = Planned::read(&file, options.evidence.as_deref(), *printer)?;
-    let drills: Vec<ReclaimDrill> = planned.drills().cloned().collect();
-    let drilled = Drilled::of(&drills);
+    let drilled = planned.drilled();
+    let bases = planned.bases(options.drawing.seed);
     let question = SweepQuestion {
         plan: planned.question(&options.drawing),
         drilled: &drilled,
         reclaim: Some(RECLAIM),
         sweep: &sweep,
+        bases: &bases,
     };
     let key = key_of(&question);
     if asked.on == Some(Cluster::Kubernetes) {
@@ -121,7 +120,7 @@ fn rendered(
 
 /// A digest of everything that points are computed from, the program's version included.
 fn key_of(question: &SweepQuestion<'_>) -> String {
-    let SweepQuestion { plan, drilled, reclaim, sweep } = question;
+    let SweepQuestion { plan, drilled, reclaim, sweep, bases } = question;
     let PlanQuestion {
         site,
         site_file: _, // A name changes no number.
@@ -145,6 +144,7 @@ fn key_of(question: &SweepQuestion<'_>) -> String {
         add(part);
     }
     add(&(weeks_drawn, seed, drilled, reclaim, sweep));
+    add(bases);
     let mut shown = String::new();
     for byte in digest.0.finalize() {
         let _ = write!(shown, "{byte:02x}");

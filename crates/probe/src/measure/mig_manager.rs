@@ -204,9 +204,11 @@ fn offers_mig(node: &Node) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
+#[path = "../../tests/support/script.rs"]
+mod script;
 
+#[cfg(test)]
+mod tests {
     use tempfile::TempDir;
 
     use super::*;
@@ -232,9 +234,7 @@ mod tests {
                  [ $at = 0 ] || [ ! -f node$((at + 1)) ] || echo $((at + 1)) > at ;;\nesac\n",
                 folder.path().display()
             );
-            let path = folder.path().join("kubectl");
-            std::fs::write(&path, script).unwrap();
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            script::executable(&folder.path().join("kubectl"), &script);
             Self { folder }
         }
 

@@ -1,10 +1,11 @@
 //! From a simulated plan to a report.
 
+use cotenant_core::sim::latency::LatencyForecast;
 use cotenant_core::sim::world::{GpuTime, SimulatedJob, SimulatedPlan, SimulatedService};
 use cotenant_core::units::Picoseconds;
 use cotenant_core::verdict::Unit;
 
-use super::{SIMULATION_FORMAT, SIMULATION_VERSION, SimulationReport};
+use super::{SIMULATION_FORMAT, SIMULATION_VERSION, SimulationReport, latency};
 use crate::format;
 use crate::model::{Column, Table, Value};
 
@@ -15,28 +16,48 @@ pub struct SimulationInputs<'a> {
     pub site_name: &'a str,
     /// Program and version: `cotenant 0.1.0`.
     pub tool_version: &'a str,
-    /// What the plan came to.
-    pub simulated: &'a SimulatedPlan,
+    /// What the plan came to, or why its calendar cannot be carried out.
+    pub simulated: Result<&'a SimulatedPlan, &'a str>,
+    /// Latencies, for each inference workload or why there are none.
+    pub latencies: &'a [Result<LatencyForecast, String>],
+    /// What else was assumed, as sentences.
+    pub assumed: &'a [String],
     /// Notes on where the histories come from.
     pub notes: &'a [String],
 }
 
 /// The report of a simulated plan. The same inputs give an equal report.
 pub fn build_simulation(inputs: &SimulationInputs<'_>) -> SimulationReport {
-    let simulated = inputs.simulated;
+    let simulated = inputs.simulated.ok();
+    let part = |of: fn(&SimulatedPlan) -> Table, empty: fn(String) -> Table| match inputs.simulated
+    {
+        Ok(simulated) => of(simulated),
+        Err(why) => empty(why.to_owned()),
+    };
+    let mut notes = inputs.notes.to_vec();
+    notes.extend(inputs.latencies.iter().filter_map(|it| it.as_ref().err().cloned()));
+    let mut assumed = simulated.map_or_else(Vec::new, |it| it.assumed.clone());
+    assumed.extend_from_slice(inputs.assumed);
     SimulationReport {
         format: SIMULATION_FORMAT.to_owned(),
         version: SIMULATION_VERSION,
         tool: inputs.tool_version.to_owned(),
         site: inputs.site_name.to_owned(),
         origin: "simulated".to_owned(),
-        headline: headline(simulated),
-        weeks: simulated.weeks,
-        services: services(&simulated.services),
-        jobs: jobs(&simulated.jobs),
-        gpu_time: gpu_time(&simulated.gpu_time),
-        assumed: simulated.assumed.clone(),
-        notes: inputs.notes.to_vec(),
+        headline: match inputs.simulated {
+            Ok(simulated) => headline(simulated),
+            Err(why) => format!("No calendar was carried out: {why}."),
+        },
+        latencies: inputs.latencies.iter().flatten().map(latency::section).collect(),
+        weeks: simulated.map_or(0, |it| it.weeks),
+        services: part(|it| services(&it.services), |why| Table { empty: why, ..services(&[]) }),
+        jobs: part(|it| jobs(&it.jobs), |why| Table { empty: why, ..jobs(&[]) }),
+        gpu_time: part(
+            |it| gpu_time(&it.gpu_time),
+            |why| Table { rows: Vec::new(), empty: why, ..gpu_time(&GpuTime::default()) },
+        ),
+        assumed,
+        notes,
     }
 }
 
@@ -71,7 +92,7 @@ fn headline(simulated: &SimulatedPlan) -> String {
     )
 }
 
-fn column(key: &str, title: &str, numeric: bool) -> Column {
+pub(super) fn column(key: &str, title: &str, numeric: bool) -> Column {
     Column { key: key.to_owned(), title: title.to_owned(), numeric }
 }
 

@@ -2,12 +2,13 @@
 
 mod build;
 mod json;
+mod latency;
 mod model;
 mod terminal;
 
 pub use build::{SimulationInputs, build_simulation};
 pub use json::{simulation_from_json, simulation_schema, simulation_to_json};
-pub use model::SimulationReport;
+pub use model::{LatencySection, SimulationReport};
 pub use terminal::render_simulation_terminal;
 
 /// The `format` field of every simulation.

@@ -20,6 +20,8 @@ pub struct SimulationReport {
     pub origin: String,
     /// The answer in one sentence.
     pub headline: String,
+    /// Latencies of each inference workload whose tests tell its engine's step.
+    pub latencies: Vec<LatencySection>,
     /// Calendars that were drawn and carried out; each is as long as the plan's.
     pub weeks: u32,
     /// Each workload that serves: how often it had too few replicas.
@@ -32,4 +34,17 @@ pub struct SimulationReport {
     pub assumed: Vec<String>,
     /// Notes that narrow what may be read from it.
     pub notes: Vec<String>,
+}
+
+/// What is foretold of one inference workload's latencies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySection {
+    /// The workload.
+    pub workload: String,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// The step, how well it predicts, latencies by load, and test C predicted.
+    pub tables: Vec<Table>,
+    /// What was assumed, as sentences.
+    pub assumed: Vec<String>,
 }

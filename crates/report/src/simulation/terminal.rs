@@ -9,7 +9,7 @@ use crate::terminal::layout::{Columns, row, wrap};
 use crate::terminal::paper::Paper;
 
 /// Width of a column of numbers.
-const NUMBER_WIDTH: usize = 10;
+const NUMBER_WIDTH: usize = 11;
 /// Rows of a table that are shown; the JSON has them all.
 const ROWS_MAX: usize = 16;
 /// The least width of a name.
@@ -26,8 +26,20 @@ pub fn render_simulation_terminal(report: &SimulationReport, options: &TerminalO
     for note in &report.notes {
         paper.paragraph("! ", note);
     }
-    for part in [&report.services, &report.jobs, &report.gpu_time] {
-        table(&mut paper, part);
+    if report.weeks > 0 {
+        for part in [&report.services, &report.jobs, &report.gpu_time] {
+            table(&mut paper, part);
+        }
+    }
+    for section in &report.latencies {
+        paper.heading(&format!("Latencies of {}", section.workload));
+        paper.paragraph("", &section.headline);
+        for part in &section.tables {
+            table(&mut paper, part);
+        }
+        for sentence in &section.assumed {
+            paper.paragraph("• assumed: ", sentence);
+        }
     }
     if !report.assumed.is_empty() {
         paper.heading("Assumed");

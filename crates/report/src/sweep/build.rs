@@ -6,7 +6,9 @@ use cotenant_core::sim::sweep::{
 use cotenant_core::units::Money;
 
 use super::curves::charts;
-use super::model::{SweepAxisView, SweepJobView, SweepPointView, SweepReport, SweepServiceView};
+use super::model::{
+    SweepAxisView, SweepJobView, SweepLatencyView, SweepPointView, SweepReport, SweepServiceView,
+};
 use super::pools::{pays, pools, shift};
 use super::{SWEEP_FORMAT, SWEEP_VERSION};
 use crate::format;
@@ -159,6 +161,11 @@ fn table(inputs: &SweepInputs<'_>, is_on_front: &impl Fn(u64) -> bool) -> Table 
         column("gpu_hours_kept", "kept", true),
         column("gpu_hours_lost", "lost", true),
     ]);
+    let known = inputs.points.iter().filter_map(|point| point.figures.as_ref().ok());
+    let with_latency = known.clone().any(|figures| figures.latency_share().is_some());
+    if with_latency {
+        columns.push(column("latency_share", "latency", true));
+    }
     if inputs.gpu_hour.is_some() {
         columns.push(column("cost", "cost", true));
     }
@@ -186,6 +193,12 @@ fn table(inputs: &SweepInputs<'_>, is_on_front: &impl Fn(u64) -> bool) -> Table 
                 cells.push(share(figures.short_share()));
                 cells.push(gpu_hours(figures.gpu_hours_kept));
                 cells.push(gpu_hours(figures.gpu_hours_lost));
+                if with_latency {
+                    cells.push(figures.latency_share().map_or_else(
+                        || Value::missing("not predictable, or its engine is not known"),
+                        share,
+                    ));
+                }
                 if let (Some(price), Some(cost)) = (inputs.gpu_hour, cost(inputs, figures)) {
                     cells.push(money(cost, price));
                 }
@@ -199,7 +212,8 @@ fn table(inputs: &SweepInputs<'_>, is_on_front: &impl Fn(u64) -> bool) -> Table 
         note: "A star marks a point that no other of the same rate beats in everything. On time: the least share of the drawn \
                calendars in which a job's deadline held. Short: the mean share of the time in which the \
                worst service had too few replicas. Kept and lost: mean GPU-hours of the jobs in one \
-               calendar."
+               calendar. Latency, where it is known: the worst one at the declared peak times the rate, as a \
+               share of its target."
             .to_owned(),
         columns,
         rows: inputs.points.iter().map(row).collect(),
@@ -228,10 +242,17 @@ fn point_view(inputs: &SweepInputs<'_>, point: &PointOutcome, is_on_front: bool)
             it.jobs.iter().map(job).collect()
         }),
         services: known.map_or_else(Vec::new, |it| {
+            let latency = |it: &cotenant_core::sim::sweep::PointLatency| SweepLatencyView {
+                name: it.name.clone(),
+                time_s: it.time_s,
+                target_s: it.target_s,
+            };
             let service = |service: &cotenant_core::sim::sweep::PointService| SweepServiceView {
                 name: service.name.clone(),
                 short_share: service.short_share,
                 short_share_max: service.short_share_max,
+                latencies: service.latencies.iter().flatten().map(latency).collect(),
+                latencies_missing: service.latencies.as_ref().err().cloned(),
             };
             it.services.iter().map(service).collect()
         }),

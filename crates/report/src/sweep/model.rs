@@ -112,6 +112,21 @@ pub struct SweepServiceView {
     pub short_share: f64,
     /// The same in the worst of them.
     pub short_share_max: f64,
+    /// Its latencies at its peak, which goes with the rate of the point.
+    pub latencies: Vec<SweepLatencyView>,
+    /// Why there are none.
+    pub latencies_missing: Option<String>,
+}
+
+/// A latency at the peak.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepLatencyView {
+    /// The objective: `ttft_p95`.
+    pub name: String,
+    /// What the simulator says, seconds.
+    pub time_s: f64,
+    /// What is declared, seconds.
+    pub target_s: Option<f64>,
 }
 
 /// One figure along one axis.

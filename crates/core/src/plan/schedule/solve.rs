@@ -1,6 +1,6 @@
 //! A schedule, and how good it is.
 
-use super::answer::{Effort, JobOutcome, Solution};
+use super::answer::{Effort, Solution};
 use super::audit::outcomes;
 use super::draft::Draft;
 use super::dual::{Aim, Dual};
@@ -37,14 +37,20 @@ pub fn solve(problem: &Problem, effort: &Effort) -> Solution {
     }
 }
 
-/// What each job gets in the schedule that [`solve`] finds, without what proves how good it is: that
-/// takes most of the time, and who only asks whether a deadline can be met needs none of it.
-pub fn solve_unproven(problem: &Problem, effort: &Effort) -> Vec<JobOutcome> {
+/// The schedule that [`solve`] finds, without bounds and without a proof that a deadline cannot be
+/// met: these take most of the time, and who only asks what a schedule comes to needs none of them.
+pub fn solve_unproven(problem: &Problem, effort: &Effort) -> Solution {
     let tasks = Task::all(problem);
     let clock = Clock::of(problem);
     let dual = Dual::new(problem, &tasks, &clock);
     let (draft, _) = found(problem, &tasks, &clock, &dual, effort);
-    outcomes(problem, &runs(&tasks, &draft.pieces))
+    let runs = runs(&tasks, &draft.pieces);
+    Solution {
+        late: outcomes(problem, &runs),
+        levels: levels(&draft.worth(), [None; 4]),
+        shortage: None,
+        runs,
+    }
 }
 
 /// A schedule, and whether it is proven the best by itself.

@@ -235,7 +235,8 @@ fn settings(kind: AxisKind, item: &str) -> Option<Vec<Setting>> {
     let (to, step) = to.split_once('/').map_or((to, "1"), |(to, step)| (to, step));
     let whole = |text: &str| text.trim().parse::<i64>().ok();
     let (from, to, step) = (whole(from)?, whole(to)?, whole(step)?);
-    let steps = if step > 0 && from <= to { (to - from) / step } else { return None };
+    let length = to.checked_sub(from).filter(|length| *length >= 0)?;
+    let steps = if step > 0 { length / step } else { return None };
     if !kind.is_numeric() || kind == AxisKind::ReclaimTime || steps >= VALUES_MAX as i64 {
         return None;
     }

@@ -17,5 +17,5 @@ pub use front::{Aim, front, fronts};
 pub use lines::{Line, lines};
 pub use pays::{PoolsAt, enough_up_to, pools_at, stops_paying};
 pub use point::{
-    PointFigures, PointJob, PointOutcome, PointService, SweepQuestion, simulate_point,
+    PointFigures, PointJob, PointLatency, PointOutcome, PointService, SweepQuestion, simulate_point,
 };

@@ -4,6 +4,7 @@ use super::axes::{Setting, Sweep};
 use super::change::Changed;
 use crate::plan::{Choice, Plan, PlanQuestion, plan_to_carry_out};
 use crate::policy::reclaim;
+use crate::sim::candidates::{AtPeak, Basis, at_peak};
 use crate::sim::transition::Drilled;
 use crate::sim::world::{SimulatedPlan, simulate_weeks};
 
@@ -18,6 +19,9 @@ pub struct SweepQuestion<'a> {
     pub reclaim: Option<reclaim::Rule>,
     /// The axes.
     pub sweep: &'a Sweep,
+    /// What is known of each inference workload's engine, in the order of the site file; empty where
+    /// latencies are not asked for.
+    pub bases: &'a [Basis],
 }
 
 /// What a point came to, or why it cannot be simulated.
@@ -72,7 +76,7 @@ pub struct PointJob {
 }
 
 /// An inference workload of a point.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PointService {
     /// Its name.
     pub name: String,
@@ -80,6 +84,30 @@ pub struct PointService {
     pub short_share: f64,
     /// The same in the worst of them.
     pub short_share_max: f64,
+    /// Its latencies at its peak, or why there are none.
+    pub latencies: Result<Vec<PointLatency>, String>,
+}
+
+impl Default for PointService {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            short_share: 0.0,
+            short_share_max: 0.0,
+            latencies: Err("not asked for".to_owned()),
+        }
+    }
+}
+
+/// A latency of an inference workload at its peak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointLatency {
+    /// The objective: `ttft_p95`.
+    pub name: String,
+    /// The mean over replications, seconds.
+    pub time_s: f64,
+    /// The target, where one is declared, seconds.
+    pub target_s: Option<f64>,
 }
 
 impl PointFigures {
@@ -91,6 +119,15 @@ impl PointFigures {
     /// The largest mean share of the time in which a service was short.
     pub fn short_share(&self) -> f64 {
         self.services.iter().map(|service| service.short_share).fold(0.0, f64::max)
+    }
+
+    /// The worst latency at the peak as a share of its target, over all workloads and objectives: 1 is
+    /// just kept. `None` where a workload's latencies are not known, or no target is declared.
+    pub fn latency_share(&self) -> Option<f64> {
+        let all: Result<Vec<&Vec<PointLatency>>, &String> =
+            self.services.iter().map(|service| service.latencies.as_ref()).collect();
+        let shares = all.ok()?.into_iter().flatten();
+        shares.filter_map(|it| Some(it.time_s / it.target_s?)).reduce(f64::max)
     }
 
     /// GPU-hours of all GPUs in one calendar: what is paid for.
@@ -118,7 +155,38 @@ fn figures(question: &SweepQuestion<'_>, settings: &[&Setting]) -> Result<PointF
     let plan = plan_to_carry_out(&asked, changed.choice);
     let simulated = simulate_weeks(&asked, &plan, drilled, changed.reclaim)
         .map_err(|why| missing(&plan, why))?;
-    Ok(of_simulated(&plan, &simulated, gpus))
+    let mut figures = of_simulated(&plan, &simulated, gpus);
+    let factor = settings.iter().find_map(|setting| match setting {
+        Setting::Rate(factor) => Some(*factor),
+        _ => None,
+    });
+    for service in &mut figures.services {
+        let (factor, mode) = (factor.unwrap_or(1.0), figures.mode.as_str());
+        service.latencies = latencies(question, (&asked, &plan), &service.name, factor, mode);
+    }
+    Ok(figures)
+}
+
+/// The latencies of a workload at its peak, which goes with the rate of the point.
+fn latencies(
+    question: &SweepQuestion<'_>,
+    (asked, plan): (&PlanQuestion<'_>, &Plan),
+    workload: &str,
+    factor: f64,
+    mode: &str,
+) -> Result<Vec<PointLatency>, String> {
+    let named = asked.site.inference().find(|(named, _)| named.name == workload);
+    let (_, inference) = named.ok_or_else(|| format!("no workload {workload}"))?;
+    let basis = question.bases.iter().find(|(name, _)| name == workload);
+    let basis = basis.map_or_else(|| Err("not asked for".to_owned()), |(_, it)| it.clone())?;
+    let at = AtPeak { workload, inference, factor, mode };
+    let (_, foretold) = at_peak(asked, plan, &at, &basis, &mut Vec::new())?;
+    let latency = |it: crate::sim::latency::Foretold| PointLatency {
+        name: it.name.to_owned(),
+        time_s: it.time_s.mean,
+        target_s: it.target_s,
+    };
+    Ok(foretold.into_iter().map(latency).collect())
 }
 
 /// A question changed by some settings.
@@ -181,6 +249,7 @@ fn of_simulated(plan: &Plan, simulated: &SimulatedPlan, gpus: u32) -> PointFigur
                 name: service.name.clone(),
                 short_share: service.short_share,
                 short_share_max: service.short_share_max,
+                ..PointService::default()
             })
             .collect(),
         gpu_hours_serving: hours(time.serving + time.changing),

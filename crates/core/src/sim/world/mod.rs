@@ -24,4 +24,4 @@ pub use serving::{Arrival, Load, Neighbour, Nobody, Serving};
 pub use site::{Conditions, PlannedWorld, demand_of_gpus, planned_world};
 pub use spec::{Demand, Queue, Reach, ServiceSpec, WorldSpec};
 pub use state::{World, carry_out};
-pub use weeks::{SimulatedJob, SimulatedPlan, SimulatedService, simulate_weeks};
+pub use weeks::{SimulatedJob, SimulatedPlan, SimulatedService, simulate_calendar, simulate_weeks};

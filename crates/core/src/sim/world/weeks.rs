@@ -73,6 +73,21 @@ pub fn simulate_weeks(
     drilled: &Drilled,
     reclaim: Option<reclaim::Rule>,
 ) -> Result<SimulatedPlan, String> {
+    simulate_calendar(question, plan, 1.0, drilled, reclaim)
+}
+
+/// The same where jobs have a share of each GPU that they hold, and are as much slower.
+///
+/// # Errors
+/// As [`simulate_weeks`].
+pub fn simulate_calendar(
+    question: &PlanQuestion<'_>,
+    plan: &Plan,
+    job_share: f64,
+    drilled: &Drilled,
+    reclaim: Option<reclaim::Rule>,
+) -> Result<SimulatedPlan, String> {
+    let slowed_ppm = (ONE_PPM as f64 / job_share.clamp(0.001, 1.0)).round() as u64;
     let calendar = plan.calendar.as_ref().ok_or("the plan has no calendar to carry out")?;
     let mut drawn = Vec::new();
     for reserve in &plan.reserves {
@@ -99,8 +114,11 @@ pub fn simulate_weeks(
         };
         let demands = drawn.iter().map(demand).collect();
         let seed = question.seed ^ (number as u64).rotate_left(17);
-        let world =
-            planned_world(question.site, plan, Conditions { demands, drilled, reclaim, seed })?;
+        let conditions = Conditions { demands, drilled, reclaim, seed };
+        let mut world = planned_world(question.site, plan, conditions)?;
+        for pace in world.spec.jobs.iter_mut().flat_map(|job| &mut job.paces) {
+            pace.unit = pace.unit.scaled(slowed_ppm, ONE_PPM);
+        }
         totals.assumed = world.assumed;
         totals.add(carry_out(world.spec));
     }

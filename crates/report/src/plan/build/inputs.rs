@@ -1,6 +1,7 @@
 //! What a plan's report is made from.
 
 use cotenant_core::plan::Plan;
+use cotenant_core::sim::candidates::SimulatedCandidate;
 use cotenant_core::site::{Server, Sharing};
 use jiff::tz::TimeZone;
 
@@ -25,6 +26,8 @@ pub struct PlanInputs<'a> {
     pub next_steps: &'a [NextStepInput],
     /// How the workloads share, as the site declares it: the exports write it.
     pub sharing: Option<&'a Sharing>,
+    /// What came of each candidate in the simulator; empty where none was carried out.
+    pub simulated: &'a [SimulatedCandidate],
     /// The server, where the site is one.
     pub server: Option<&'a Server>,
 }

@@ -11,6 +11,7 @@ mod parts;
 mod report;
 mod reserve;
 mod sharing;
+mod simulated;
 mod times;
 
 pub use inputs::PlanInputs;

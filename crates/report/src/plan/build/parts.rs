@@ -10,8 +10,8 @@ use super::times::{moment, stretch};
 use crate::format;
 use crate::model::{Column, Table, Value, Word};
 use crate::plan::model::{
-    BacktestView, CandidateView, CertificateView, ChangeView, CheckOutcome, CheckView, GateWord,
-    PlanGateView, PromiseView,
+    BacktestView, CandidateSimulation, CandidateView, CertificateView, ChangeView, CheckOutcome,
+    CheckView, GateWord, PlanGateView, PromiseView,
 };
 
 pub(super) fn word(word: PlanWord) -> Word {
@@ -183,7 +183,11 @@ fn change(change: &Change) -> ChangeView {
     }
 }
 
-pub(super) fn candidate(place: usize, candidate: &Candidate) -> CandidateView {
+pub(super) fn candidate(
+    place: usize,
+    candidate: &Candidate,
+    simulated: Option<CandidateSimulation>,
+) -> CandidateView {
     let deadlines = candidate.deadlines_met.map_or_else(
         || Value::words("not known"),
         |(met, all)| {
@@ -207,6 +211,7 @@ pub(super) fn candidate(place: usize, candidate: &Candidate) -> CandidateView {
             .collect(),
         to_test: candidate.to_test.clone(),
         chosen: candidate.chosen,
+        simulated,
     }
 }
 

@@ -5,7 +5,7 @@ use cotenant_core::plan::{Holder, Plan};
 use super::blocks::gpu_hours;
 use super::inputs::PlanInputs;
 use super::times::{full, stretch};
-use super::{calendar, parts, reserve, sharing};
+use super::{calendar, parts, reserve, sharing, simulated};
 use crate::format;
 use crate::model::{Fact, NextStep};
 use crate::plan::model::{Moment, PlanHeadline, PlanReport};
@@ -51,7 +51,10 @@ pub fn build_plan(inputs: &PlanInputs<'_>) -> PlanReport {
             .candidates
             .iter()
             .enumerate()
-            .map(|(place, entry)| parts::candidate(place, entry))
+            .map(|(place, entry)| {
+                let found = inputs.simulated.iter().find(|it| it.place == place);
+                parts::candidate(place, entry, found.map(simulated::simulated))
+            })
             .collect(),
         backtest: plan.backtest.as_ref().map(|entry| parts::backtest(entry, time_zone)),
         checks: parts::build_checks(&plan.checks),

@@ -9,8 +9,8 @@ use crate::html::scale::place;
 use crate::html::table::cell;
 use crate::model::Word;
 use crate::plan::model::{
-    CalendarView, CandidateView, CertificateView, CheckOutcome, CheckView, LevelView, PlanGateView,
-    PromiseView,
+    CalendarView, CandidateSimulation, CandidateView, CertificateView, CheckOutcome, CheckView,
+    LevelView, PlanGateView, PromiseView,
 };
 
 /// A list under a word: `Would be conditional on`, `To test`.
@@ -240,6 +240,9 @@ fn candidate_card(candidate: &CandidateView) -> Markup {
                         }
                     }
                 }
+            }
+            @for line in candidate.simulated.iter().flat_map(CandidateSimulation::sentences) {
+                p class="note" { b { "Simulated: " } (glue(&line)) }
             }
             @for test in &candidate.to_test { p class="test" { b { "To test: " } (glue(test)) } }
         }

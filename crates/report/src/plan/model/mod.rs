@@ -5,6 +5,7 @@ mod figures;
 mod parts;
 mod report;
 mod sharing;
+mod simulated;
 
 pub use calendar::{
     BlockView, CalendarDay, CalendarView, DayRow, HoldView, HolderKind, HolderView, LevelView,
@@ -19,3 +20,4 @@ pub use report::{PlanHeadline, PlanReport};
 pub use sharing::{
     MigInstanceView, MigLayoutView, MpsView, SharingView, TimeSlicingView, WorkloadShare,
 };
+pub use simulated::{CandidateSimulation, PeakLatencies, PeakLatency};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::{CandidateSimulation, Moment};
 use crate::model::{Table, Value, Word};
 
 /// One gate as far as a plan can decide it.
@@ -187,6 +187,9 @@ pub struct CandidateView {
     pub to_test: Vec<String>,
     /// Whether its calendar is the one that is shown.
     pub chosen: bool,
+    /// What came of it in the simulator, where every candidate was carried out. No word rests on it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub simulated: Option<CandidateSimulation>,
 }
 
 /// The history under the plan and under others.

@@ -5,8 +5,8 @@ use anstyle::{AnsiColor, Style};
 use super::render::bold;
 use crate::model::Word;
 use crate::plan::model::{
-    BacktestView, CandidateView, CertificateView, CheckOutcome, CheckView, PlanGateView,
-    PromiseView,
+    BacktestView, CandidateSimulation, CandidateView, CertificateView, CheckOutcome, CheckView,
+    PlanGateView, PromiseView,
 };
 use crate::terminal::layout::{Columns, pad, row, width};
 use crate::terminal::paper::{Paper, marked, style_of};
@@ -149,8 +149,16 @@ pub(super) fn candidates(paper: &mut Paper, candidates: &[CandidateView]) {
         if !gates.is_empty() {
             below(paper, &format!("gates: {}", gates.join(", ")));
         }
+        for line in candidate.simulated.iter().flat_map(simulated_lines) {
+            below(paper, &line);
+        }
         listed(paper, "to test", &candidate.to_test);
     }
+}
+
+/// What came of a candidate in the simulator, a line for each part of it that has figures.
+fn simulated_lines(simulated: &CandidateSimulation) -> Vec<String> {
+    simulated.sentences().into_iter().map(|line| format!("simulated: {line}")).collect()
 }
 
 pub(super) fn backtest(paper: &mut Paper, view: &BacktestView) {

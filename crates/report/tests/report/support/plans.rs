@@ -49,6 +49,7 @@ impl PlanSample {
 
     pub(crate) fn report(&self) -> PlanReport {
         build_plan(&PlanInputs {
+            simulated: &[],
             plan: &self.plan,
             site_name: "made-up server",
             site_lines: &[
