@@ -15,7 +15,7 @@ use std::fs;
 use std::path::Path;
 
 use cotenant_core::evidence::{Aspect, Run};
-use cotenant_core::sim::latency::{Figure, PredictedRun, engine_limits, predict_runs};
+use cotenant_core::sim::latency::{Figure, PredictedLoad, engine_limits, predict_loads};
 use cotenant_records::evidence::{ReadWhat, Store};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,13 +27,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for folder in folders("fit=") {
         fitted_on.extend(runs(&folder)?);
     }
-    let (mut names, mut predicted) = (Vec::new(), Vec::new());
+    let mut predicted = Vec::new();
     for folder in folders("predict=") {
         let name = Path::new(&folder).file_name().map(|name| name.to_string_lossy().into_owned());
-        for run in runs(&folder)? {
-            names.push(name.clone().unwrap_or_default());
-            predicted.push(run);
-        }
+        predicted.push((name.unwrap_or_default(), runs(&folder)?));
     }
     let newest = fitted_on.first().ok_or("no fit=FOLDER")?;
     let told = newest.fingerprint.0.get(&Aspect::EngineArguments).cloned().unwrap_or_default();
@@ -45,11 +42,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for sentence in &limits.assumed {
         println!("assumed: {sentence}");
     }
-    let (fit, predict): (Vec<&Run>, Vec<&Run>) =
-        (fitted_on.iter().collect(), predicted.iter().collect());
-    let (model, results) = predict_runs(limits.spec, &fit, &predict, 1)?;
+    let fit: Vec<&Run> = fitted_on.iter().collect();
+    let (model, results) = predict_loads(limits.spec, &fit, &predicted, 1)?;
     println!("{model:#?}");
-    println!("{}", table(&names, &results));
+    println!("{}", table(&results));
     if let Some(path) = folders("svg=").first() {
         fs::write(path, picture(&results))?;
     }
@@ -63,16 +59,16 @@ fn runs(folder: &str) -> Result<Vec<Run>, Box<dyn std::error::Error>> {
 
 const FIGURES: [Figure; 3] = [Figure::TtftMean, Figure::TokenMean, Figure::E2eMean];
 
-fn table(names: &[String], results: &[PredictedRun]) -> String {
+fn table(results: &[PredictedLoad]) -> String {
     let mut text = String::from("| run | req/s | ρ |");
     for figure in FIGURES {
         let _ = write!(text, " {} measured | predicted | error |", figure.name());
     }
     text.push_str("\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     let mut errors: Vec<Vec<f64>> = vec![Vec::new(); FIGURES.len()];
-    for (name, result) in names.iter().zip(results) {
+    for result in results {
         let rho = result.rho.map_or_else(|| "–".to_owned(), |rho| format!("{rho:.2}"));
-        let _ = write!(text, "| {name} | {:.2} | {rho} |", result.rate_per_s);
+        let _ = write!(text, "| {} | {:.2} | {rho} |", result.name, result.rate_per_s);
         for (list, figure) in errors.iter_mut().zip(FIGURES) {
             let Some(it) = result.compared.iter().find(|it| it.figure == figure) else {
                 text.push_str(" – | – | – |");
@@ -103,7 +99,7 @@ fn table(names: &[String], results: &[PredictedRun]) -> String {
 
 /// Predicted over measured, both on a logarithmic axis, with the line of perfect prediction and a
 /// band of 10 % around it.
-fn picture(results: &[PredictedRun]) -> String {
+fn picture(results: &[PredictedLoad]) -> String {
     const SIZE: f64 = 520.0;
     const EDGE: f64 = 60.0;
     let all = || results.iter().flat_map(|result| &result.compared);

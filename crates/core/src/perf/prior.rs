@@ -135,18 +135,18 @@ impl Default for Efficiencies {
     /// `docs/performance.md`. Parts that these runs do not tell apart are known by their sum only.
     fn default() -> Self {
         Self {
-            weights: 0.832,
-            compute: 0.929,
-            kv: 0.744,
-            host_s: 0.768e-3,
+            weights: 0.867,
+            compute: 0.785,
+            kv: 0.738,
+            host_s: 0.944e-3,
             layer_s: 12.4e-6,
-            sequence_s: 7.5e-6,
-            all_reduce_s: 4.6e-6,
-            experts: 0.581,
-            expert_compute: 0.427,
-            expert_layer_s: 168e-6,
-            independence: 0.504,
-            request_s: 14.2e-3,
+            sequence_s: 7.05e-6,
+            all_reduce_s: 4.3e-6,
+            experts: 0.896,
+            expert_compute: 0.112,
+            expert_layer_s: 232e-6,
+            independence: 0.387,
+            request_s: 10.6e-3,
         }
     }
 }

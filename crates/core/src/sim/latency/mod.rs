@@ -14,4 +14,4 @@ pub use basis::{Foretold, LatencyBasis, Mix, latencies_at};
 pub use beside::{BesideForecast, StepTimes};
 pub use evidence::{Comparison, Figure};
 pub use limits::{EngineLimits, engine_limits, engine_words};
-pub use other_loads::{PredictedRun, predict_runs};
+pub use other_loads::{PredictedLoad, predict_loads};
