@@ -78,6 +78,8 @@ pub fn simulate_candidates(
                 let basis =
                     calendar.map_or_else(|| Err(candidate.why.clone()), |_| basis.1.clone());
                 let foretold = basis.and_then(|basis| {
+                    // What the numbers rest on is told with them.
+                    assumed.extend(basis.assumed.iter().cloned());
                     let at = AtPeak {
                         workload: &workload.name,
                         inference,

@@ -363,6 +363,14 @@ fn an_untested_engine_is_told_from_shapes_and_marked_so() {
     serves.output_tokens = Some(TokenCounts { p50: 200, p95: 600 });
     let basis = unknown(&place).unwrap();
     assert_eq!(basis.origin, Origin::Assumed);
+    assert!(basis.assumed.iter().any(|said| said.contains("nothing was tested")));
+    // A plan that shows its numbers says what they rest on.
+    let question = question(&place);
+    let (plan, calendars) = plan_with_calendars(&question);
+    let bases = [("chat".to_owned(), Ok(basis.clone()))];
+    let simulated =
+        simulate_candidates(&question, &plan, &calendars, &bases, &Drilled::default(), None);
+    assert!(simulated[0].assumed.iter().any(|said| said.contains("nothing was tested")));
     let (_, serves) = place.inference().next().unwrap();
     let at = |rate| latencies_at(&basis, serves, rate, Multipliers::default(), 1);
     let token_s = at(1.0).unwrap()[1].time_s.mean;

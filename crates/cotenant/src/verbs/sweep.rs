@@ -97,6 +97,9 @@ fn rendered(
     planned: &Planned<'_>,
 ) -> String {
     let site = question.plan.site;
+    let known = question.bases.iter().filter_map(|(_, basis)| basis.as_ref().ok());
+    let of_engines = known.flat_map(|basis| basis.assumed.clone());
+    let assumed: Vec<String> = [RECLAIM_TEXT.to_owned()].into_iter().chain(of_engines).collect();
     let report = build_sweep(&SweepInputs {
         site_name: &site.name,
         tool_version: concat!("cotenant ", env!("CARGO_PKG_VERSION")),
@@ -105,7 +108,7 @@ fn rendered(
         points,
         pools: &pools_at(question),
         gpu_hour: site.operations.cost.as_ref().and_then(|cost| cost.gpu_hour.as_ref()),
-        assumed: &[RECLAIM_TEXT.to_owned()],
+        assumed: &assumed,
         notes: &planned.histories.notes,
     });
     match options.format {

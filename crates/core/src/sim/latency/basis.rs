@@ -88,6 +88,12 @@ impl LatencyBasis {
             name.unwrap_or_default(),
             sku.product
         ));
+        if inference.capacity.is_none() {
+            assumed.push(format!(
+                "{}: a replica has one GPU, as `capacity.gpus` is not declared",
+                workload.name
+            ));
+        }
         Ok(Self {
             model: prior(&shape, rates, gpus, &Efficiencies::default()),
             origin: Origin::Assumed,
